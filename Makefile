@@ -1,0 +1,48 @@
+# Two commands do everything: `make demo` and `make test`. Each makes its own environment in .venv.
+
+PYTHON ?= python3
+BIN := .venv/bin
+SOURCES := src tests benchmarks
+
+.PHONY: help demo test test-deep lint types contracts bench clean
+
+help:  ## list what there is
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+.venv/pyvenv.cfg:
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
+
+.venv/core: .venv/pyvenv.cfg pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+.venv/dev: .venv/core
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+demo: .venv/core  ## run the main job on a small example
+	@$(BIN)/python examples/quiz.py
+
+test: lint types contracts  ## check style, types and imports, then run all tests and the code in the docs
+	$(BIN)/python -m pytest
+
+test-deep: .venv/dev  ## run the tests that take long: fuzzing, more random cases, the largest networks
+	$(BIN)/python -m pytest tests tests/deep --hypothesis-profile=deep
+
+lint: .venv/dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: .venv/dev
+	$(BIN)/mypy
+
+contracts: .venv/dev
+	$(BIN)/lint-imports
+
+bench: .venv/dev  ## print the figures that the documentation quotes
+	$(BIN)/python -m benchmarks.reading
+	$(BIN)/python -m benchmarks.predicting
+
+clean:  ## remove the environment and all caches
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist
