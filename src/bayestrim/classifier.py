@@ -1,0 +1,370 @@
+"""The Bayesian network classifier: a class, what counts as positive, the features it may read, and a threshold."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from os import PathLike
+from types import MappingProxyType
+from typing import Any, Literal, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from bayestrim import documents, inference, ties
+from bayestrim.errors import ClassifierError, EvidenceError, ImpossibleEvidenceError, suggestion
+from bayestrim.files import read_text, write_atomically
+from bayestrim.network import BayesianNetwork, FloatArray, Variable
+from bayestrim.result import NEVER_POSITIVE
+from bayestrim.rows import IntArray, UnknownStates, encode
+
+BoolArray = npt.NDArray[np.bool_]
+
+
+AFFIRMATIVE = frozenset({"true", "yes", "positive", "present", "pos", "t", "y", "1", "+"})
+"""States that are taken as positive where the caller does not say: exactly one state must be of these."""
+
+FORMAT = "bayestrim classifier"
+VERSION = 1
+
+
+@dataclass(frozen=True, eq=True)
+class Classifier:
+    """A decision made by a Bayesian network: positive if Pr(positive | what was observed) ≥ threshold.
+
+    Parameters
+    ----------
+    network
+        The network.
+    target
+        The name of the class variable.
+    positive
+        The state of the target that counts as positive, or several of them; the rest count as negative. May be left
+        out where exactly one state is called ``true``, ``yes``, ``positive``, ``present``, ``1`` or the like.
+    features
+        The names of the variables that may be observed; by default all but the target.
+    threshold
+        Where the posterior starts to mean "positive": from 0 (always) to 1, or `NEVER_POSITIVE`.
+    evidence
+        States of variables that are already known, for this classifier's every decision (see `given`).
+    ignored
+        Names that rows may hold although this classifier does not read them (see `restricted`).
+
+    Examples
+    --------
+    >>> quiz = BayesianNetwork(
+    ...     [Variable("Mastery", ("yes", "no")), Variable("Q1", ("right", "wrong"))],
+    ...     parents={"Q1": ["Mastery"]},
+    ...     tables={"Mastery": [0.1, 0.9], "Q1": [[0.9, 0.1], [0.3, 0.7]]},
+    ... )
+    >>> classifier = Classifier(quiz, target="Mastery", positive="yes", threshold=0.07)
+    >>> classifier.posterior({"Q1": "right"})
+    0.25
+    >>> classifier.decide([{"Q1": "right"}, {"Q1": "wrong"}, {}]).tolist()
+    [True, False, True]
+    """
+
+    network: BayesianNetwork
+    target: str
+    positive: tuple[str, ...]
+    features: tuple[str, ...]
+    threshold: float
+    evidence: Mapping[str, str]
+    ignored: frozenset[str]
+
+    def __init__(
+        self,
+        network: BayesianNetwork,
+        target: str,
+        positive: str | Iterable[str] | None = None,
+        features: Iterable[str] | None = None,
+        threshold: float = 0.5,
+        *,
+        evidence: Mapping[str, str] | None = None,
+        ignored: Iterable[str] = (),
+    ) -> None:
+        variable = network.variable(target)
+        known = {name: network.states(name)[network.variable(name).index(s)] for name, s in (evidence or {}).items()}
+        if target in known:
+            raise ClassifierError(f"the target {target!r} is given as evidence; only other variables may be")
+        values = {
+            "network": network,
+            "target": target,
+            "positive": _checked_positive(variable, positive),
+            "features": _checked_features(network, target, known, features),
+            "threshold": checked_threshold(threshold),
+            "evidence": MappingProxyType(known),
+            "ignored": frozenset(ignored) - set(network.names),
+        }
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    @property
+    def feature_variables(self) -> tuple[Variable, ...]:
+        """The features as variables, with their states."""
+        return tuple(self.network.variable(name) for name in self.features)
+
+    @property
+    def negative(self) -> tuple[str, ...]:
+        """The states of the target that count as negative."""
+        return tuple(state for state in self.network.states(self.target) if state not in self.positive)
+
+    @cached_property
+    def positive_states(self) -> BoolArray:
+        """Which states of the target count as positive, as a mask."""
+        return np.array([state in self.positive for state in self.network.states(self.target)])
+
+    @cached_property
+    def evidence_codes(self) -> Mapping[str, int]:
+        """The evidence, by state number."""
+        return {name: self.network.variable(name).index(state) for name, state in self.evidence.items()}
+
+    @cached_property
+    def _masses(self) -> inference.ClassMasses:
+        tables = inference.probabilities(self.network)
+        return inference.ClassMasses(self.network, self.target, self.features, self.evidence_codes, tables)
+
+    @cached_property
+    def exact_posteriors(self) -> ties.ExactPosteriors:
+        """Exact arithmetic for this classifier's features and evidence."""
+        return ties.ExactPosteriors(self.network, self.target, self.positive_states, self.features, self.evidence_codes)
+
+    @overload
+    def posterior(
+        self, rows: Mapping[str, Any], *, unknown: UnknownStates = ..., impossible: Literal["error", "nan"] = ...
+    ) -> float: ...
+    @overload
+    def posterior(
+        self, rows: Any, *, unknown: UnknownStates = ..., impossible: Literal["error", "nan"] = ...
+    ) -> FloatArray: ...
+    def posterior(
+        self, rows: Any, *, unknown: UnknownStates = "error", impossible: Literal["error", "nan"] = "error"
+    ) -> float | FloatArray:
+        """Return Pr(positive | row), for one row or for many.
+
+        Parameters
+        ----------
+        rows
+            One mapping from names to states; or a list of mappings, a pandas or polars frame, or an array of state
+            numbers with one column per feature. What is missing (None, NaN, -1, an absent name) is marginalised.
+        unknown
+            ``"missing"`` takes a value that is no state of its feature as not observed, instead of raising.
+        impossible
+            ``"nan"`` gives NaN for a row of probability zero, instead of raising.
+
+        Returns
+        -------
+        float or array
+            A float for one mapping, an array [rows] otherwise.
+        """
+        if impossible not in ("error", "nan"):
+            raise EvidenceError(f"impossible={impossible!r}; it is 'error' or 'nan'")
+        if isinstance(rows, Mapping):
+            return float(self.posterior([rows], unknown=unknown, impossible=impossible)[0])
+        codes, inverse = distinct(self.encode(rows, unknown=unknown))
+        positive, negative = self._float_masses(codes)
+        total = positive + negative
+        if impossible == "error":
+            self._refuse_impossible(codes, total, inverse)
+        with np.errstate(invalid="ignore"):
+            return (positive / total)[inverse]
+
+    @overload
+    def decide(self, rows: Mapping[str, Any], *, unknown: UnknownStates = ...) -> bool: ...
+    @overload
+    def decide(self, rows: Any, *, unknown: UnknownStates = ...) -> BoolArray: ...
+    def decide(self, rows: Any, *, unknown: UnknownStates = "error") -> bool | BoolArray:
+        """Tell whether Pr(positive | row) ≥ threshold, for one row or for many.
+
+        Rows whose posterior is so near the threshold that rounding could decide are settled in exact arithmetic
+        (module `ties`). Parameters are those of `posterior`; a row of probability zero is always an error.
+        """
+        if isinstance(rows, Mapping):
+            return bool(self.decide([rows], unknown=unknown)[0])
+        codes, inverse = distinct(self.encode(rows, unknown=unknown))
+        positive, negative = self._float_masses(codes)
+        self._refuse_impossible(codes, positive + negative, inverse)
+        return self.exact_posteriors.decide(positive, negative, codes, self.threshold).positive[inverse]
+
+    def encode(self, rows: Any, *, unknown: UnknownStates = "error") -> IntArray:
+        """Return rows as state numbers [rows, features], with -1 for what was not observed."""
+        return encode(rows, self.feature_variables, self.ignored | set(self.network.names), unknown)
+
+    def _float_masses(self, codes: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Return Pr(positive, row) and Pr(negative, row), up to a factor for each row."""
+        masses = self._masses(codes)
+        return masses[self.positive_states].sum(axis=0), masses[~self.positive_states].sum(axis=0)
+
+    def _refuse_impossible(self, codes: IntArray, total: FloatArray, inverse: IntArray) -> None:
+        if total.all():
+            return
+        bad = int(np.argmin(total != 0))
+        variables = zip(self.feature_variables, codes[bad], strict=True)
+        seen = {**self.evidence, **{v.name: v.states[code] for v, code in variables if code >= 0}}
+        words = [f"{name}={state}" for name, state in seen.items()]
+        more = f" and {len(words) - 8} more" if len(words) > 8 else ""
+        row = int(np.argmax(inverse == bad))
+        raise ImpossibleEvidenceError(f"row {row} has probability zero in the network: {', '.join(words[:8])}{more}")
+
+    def given(self, evidence: Mapping[str, Any]) -> Classifier:
+        """Return this classifier after some variables have been observed.
+
+        Parameters
+        ----------
+        evidence
+            From the names of variables, features or not, to the states they were seen in. None means not observed.
+
+        Returns
+        -------
+        Classifier
+            One whose features are those not yet seen, and whose posteriors take the evidence into account.
+        """
+        for name in evidence:
+            self.network.variable(name)
+        seen = [self.network.variable(name) for name in evidence]
+        codes = encode([evidence], seen, ())[0]
+        new = {v.name: v.states[code] for v, code in zip(seen, codes, strict=True) if code >= 0}
+        for name, state in new.items():
+            if self.evidence.get(name, state) != state:
+                raise EvidenceError(f"{name!r} is already known to be {self.evidence[name]!r}, not {state!r}")
+        left = [feature for feature in self.features if feature not in new]
+        conditioned = self._with(self.network, left, self.threshold, {**self.evidence, **new})
+        conditioned.posterior({})  # refuses evidence of probability zero
+        return conditioned
+
+    def restricted(self, features: Iterable[str], threshold: float | None = None) -> Classifier:
+        """Return the classifier that reads only some of the features, and needs only its part of the network.
+
+        Parameters
+        ----------
+        features
+            The features to keep.
+        threshold
+            A new threshold; by default the same one.
+        """
+        kept = self.checked_subset(features)
+        network = self.network.ancestral([self.target, *kept, *self.evidence])
+        return self._with(network, kept, self.threshold if threshold is None else threshold, self.evidence)
+
+    def checked_subset(self, features: Iterable[str]) -> tuple[str, ...]:
+        """Return some of the features in the classifier's own order, refusing names that are none of them."""
+        if isinstance(features, str):
+            raise ClassifierError(f"features must be a list of names, not the string {features!r}")
+        wanted = set(features)
+        for name in wanted - set(self.features):
+            raise ClassifierError(f"{name!r} is not a feature of this classifier{suggestion(str(name), self.features)}")
+        return tuple(feature for feature in self.features if feature in wanted)
+
+    def _with(
+        self, network: BayesianNetwork, features: Sequence[str], threshold: float, evidence: Mapping[str, str]
+    ) -> Classifier:
+        ignored = self.ignored | set(self.network.names)
+        return Classifier(network, self.target, self.positive, features, threshold, evidence=evidence, ignored=ignored)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the classifier to one JSON file that a person can read and `load` restores bit by bit."""
+        write_atomically(path, documents.dump(_document(self)).encode())
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Classifier:
+        """Read a classifier that `save` wrote."""
+        return documents.load(read_text(path), str(path), FORMAT, VERSION, _from_document)
+
+    def __hash__(self) -> int:
+        return hash((self.network, self.target, self.positive, self.features, self.threshold))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        state = (self.network, self.target, self.positive, self.features, self.threshold)
+        return _rebuild, (state, dict(self.evidence), self.ignored)
+
+    def __repr__(self) -> str:
+        states = ", ".join(self.positive)
+        decision = f"{self.target} in {{{states}}}" if len(self.positive) > 1 else f"{self.target}={states}"
+        known = f", given {dict(self.evidence)}" if self.evidence else ""
+        return f"Classifier({decision}, {len(self.features)} features, threshold={self.threshold}{known})"
+
+
+def _rebuild(state: tuple[Any, ...], evidence: dict[str, str], ignored: frozenset[str]) -> Classifier:
+    return Classifier(*state, evidence=evidence, ignored=ignored)
+
+
+def distinct(codes: IntArray) -> tuple[IntArray, IntArray]:
+    """Return the distinct rows of an array of state numbers, and for each row the number of its distinct row."""
+    key = np.zeros(len(codes), dtype=np.int64)
+    largest = 1
+    for column in codes.T:
+        states = int(column.max(initial=-1)) + 2
+        if largest * states >= 2**62:  # the keys so far are numbered anew before they overflow
+            values, key = np.unique(key, return_inverse=True)
+            largest = len(values)
+        key = key * states + (column + 1)
+        largest *= states
+    _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
+    return codes[first], inverse
+
+
+def _checked_positive(target: Variable, given: str | Iterable[str] | None) -> tuple[str, ...]:
+    if given is None:
+        likely = [state for state in target.states if state.casefold() in AFFIRMATIVE]
+        if len(likely) != 1:
+            raise ClassifierError(
+                f"which state of {target.name!r} is positive? Name one or several of {', '.join(target.states)}"
+            )
+        given = likely
+    wanted = {given} if isinstance(given, str) else set(given)
+    for state in wanted:
+        target.index(state)
+    if not wanted or len(wanted) == len(target):
+        raise ClassifierError(
+            f"positive names {len(wanted)} of the {len(target)} states of {target.name!r}; "
+            "at least one must be positive and at least one negative"
+        )
+    return tuple(state for state in target.states if state in wanted)
+
+
+def _checked_features(
+    network: BayesianNetwork, target: str, known: Mapping[str, str], given: Iterable[str] | None
+) -> tuple[str, ...]:
+    if given is None:
+        return tuple(name for name in network.names if name != target and name not in known)
+    if isinstance(given, str):
+        raise ClassifierError(f"features must be a list of names, not the string {given!r}")
+    features = tuple(given)
+    for name in features:
+        network.variable(name)
+        if name == target or name in known:
+            raise ClassifierError(
+                f"{name!r} is the {'target' if name == target else 'evidence'} and cannot be a feature"
+            )
+    if len(set(features)) < len(features):
+        raise ClassifierError("a feature is named twice; features must differ")
+    return features
+
+
+def checked_threshold(threshold: float) -> float:
+    """Return a threshold as a float, refusing what lies outside 0 to 1 (`NEVER_POSITIVE` is allowed)."""
+    if not (isinstance(threshold, int | float | np.floating) and 0 <= threshold <= NEVER_POSITIVE):
+        raise ClassifierError(f"the threshold is {threshold!r}; it lies between 0 and 1")
+    return float(threshold)
+
+
+def _document(classifier: Classifier) -> dict[str, Any]:
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "target": classifier.target,
+        "positive": classifier.positive,
+        "threshold": classifier.threshold,
+        "features": classifier.features,
+        "evidence": dict(classifier.evidence),
+        "ignored": sorted(classifier.ignored),
+        "network": documents.of_network(classifier.network),
+    }
+
+
+def _from_document(saved: Mapping[str, Any]) -> Classifier:
+    fields = (saved[key] for key in ("target", "positive", "features", "threshold"))
+    network = documents.to_network(saved["network"])
+    return Classifier(network, *fields, evidence=saved["evidence"], ignored=saved["ignored"])

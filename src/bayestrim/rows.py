@@ -1,0 +1,162 @@
+"""Rows of observations, in whatever form people hold them, as one array of state numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from bayestrim.errors import EvidenceError, UnknownNameError, suggestion
+from bayestrim.network import Variable
+
+IntArray = npt.NDArray[np.int64]
+UnknownStates = Literal["error", "missing"]
+
+MISSING = -1
+"""The code of a value that was not observed."""
+
+
+def encode(
+    rows: Any, features: Sequence[Variable], also_known: Iterable[str], unknown: UnknownStates = "error"
+) -> IntArray:
+    """Return rows as state numbers [rows, features], with -1 for what was not observed.
+
+    Parameters
+    ----------
+    rows
+        A sequence of mappings from names to states; a pandas or polars frame; or a two-dimensional array of state
+        numbers with one column per feature, where negative numbers and NaN mean "not observed".
+    features
+        The features, in the order of the columns.
+    also_known
+        Names that mappings may hold beside the features, and that are passed over.
+    unknown
+        What to do with a value that is no state of its feature: raise, or take it as not observed.
+    """
+    if unknown not in ("error", "missing"):
+        raise EvidenceError(f"unknown={unknown!r}; it is 'error' or 'missing'")
+    if hasattr(rows, "columns") and hasattr(rows, "__getitem__"):
+        return _encode_frame(rows, features, unknown)
+    if isinstance(rows, np.ndarray):
+        return _encode_codes(rows, features, unknown)
+    if isinstance(rows, Sequence) and not isinstance(rows, str | bytes):
+        return _encode_mappings(rows, features, also_known, unknown)
+    raise EvidenceError(
+        f"rows of type {type(rows).__name__} are not understood; give a mapping, a list of mappings, "
+        "a pandas or polars frame, or an array of state numbers"
+    )
+
+
+def _encode_mappings(
+    rows: Sequence[Any], features: Sequence[Variable], also_known: Iterable[str], unknown: UnknownStates
+) -> IntArray:
+    known = {feature.name for feature in features} | set(also_known)
+    for position, row in enumerate(rows):
+        if not isinstance(row, Mapping):
+            raise EvidenceError(f"row {position} is {row!r}; a row is a mapping from names to states")
+        if not row.keys() <= known:
+            name = next(name for name in row if name not in known)
+            raise UnknownNameError(f"row {position} observes {name!r}, which is unknown{suggestion(str(name), known)}")
+    columns = [_encode_column([row.get(f.name) for row in rows], f, unknown) for f in features]
+    return _stack(columns, len(rows))
+
+
+def _encode_frame(frame: Any, features: Sequence[Variable], unknown: UnknownStates) -> IntArray:
+    names = list(frame.columns)
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise EvidenceError(f"the frame has the column {twice!r} twice; each may occur once")
+    present = set(names)
+    if features and not any(feature.name in present for feature in features):
+        wanted = ", ".join(repr(feature.name) for feature in features[:5])
+        raise EvidenceError(f"the frame has no column of any feature ({wanted}{', …' if len(features) > 5 else ''})")
+    columns = [
+        _encode_column(frame[f.name].to_numpy(), f, unknown) if f.name in present else np.full(len(frame), MISSING)
+        for f in features
+    ]
+    return _stack(columns, len(frame))
+
+
+def _stack(columns: Sequence[IntArray], count: int) -> IntArray:
+    return np.stack(columns, axis=1) if columns else np.empty((count, 0), dtype=np.int64)
+
+
+def _encode_codes(rows: npt.NDArray[Any], features: Sequence[Variable], unknown: UnknownStates) -> IntArray:
+    if rows.ndim != 2 or rows.shape[1] != len(features):
+        raise EvidenceError(f"the array of rows has the shape {rows.shape}; (rows, {len(features)}) is needed")
+    if rows.dtype.kind == "f":
+        rows = np.where(np.isnan(rows), MISSING, rows)
+        if not (rows == np.floor(rows)).all():
+            raise EvidenceError("the array of rows holds fractions; it holds state numbers, or NaN where not observed")
+    elif rows.dtype.kind not in "iu":
+        raise EvidenceError(f"the array of rows holds {rows.dtype}; state numbers are needed (names go in mappings)")
+    sizes = np.array([len(feature) for feature in features], dtype=np.int64)
+    beyond = rows >= sizes
+    if beyond.any():
+        if unknown == "error":
+            row, column = (int(i) for i in np.argwhere(beyond)[0])
+            raise EvidenceError(
+                f"row {row} has the state number {rows[row, column]:g} for {features[column].name!r}, "
+                f"which has {sizes[column]} states (numbered from 0)"
+            )
+        rows = np.where(beyond, MISSING, rows.astype(np.float64))
+    codes = rows.astype(np.int64)
+    return np.maximum(codes, MISSING, out=codes)
+
+
+def _encode_column(values: Sequence[Any] | npt.NDArray[Any], feature: Variable, unknown: UnknownStates) -> IntArray:
+    codes = _Codes(feature, unknown)
+    plain = values.tolist() if isinstance(values, np.ndarray) else values  # Python's objects hash alike
+    try:
+        return np.fromiter((codes[value] for value in plain), dtype=np.int64, count=len(plain))
+    except TypeError:
+        raise EvidenceError(f"{feature.name!r} is given a list or another container; states are plain values") from None
+
+
+class _Codes(dict[Any, int]):
+    """From a value to its state number, worked out once per distinct value."""
+
+    def __init__(self, feature: Variable, unknown: UnknownStates) -> None:
+        super().__init__()
+        self._feature = feature
+        self._unknown = unknown
+        self._by_name = {state: i for i, state in enumerate(feature.states)}
+
+    def __missing__(self, value: Any) -> int:
+        code = self[value] = self._find(value)
+        return code
+
+    def _find(self, value: Any) -> int:
+        if is_missing(value):
+            return MISSING
+        for name in _spellings(value):
+            if name in self._by_name:
+                return self._by_name[name]
+        if self._unknown == "missing":
+            return MISSING
+        raise EvidenceError(
+            f"{self._feature.name!r} has no state {value!r}{suggestion(str(value), self._feature.states)}"
+        )
+
+
+def is_missing(value: Any) -> bool:
+    """Tell whether a value stands for "not observed": None, NaN, pandas' NA and NaT."""
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(value, float | np.floating) and math.isnan(value)
+
+
+def _spellings(value: Any) -> list[str]:
+    """Return the state names that a value may stand for: 1, 1.0 and True are found under several."""
+    if isinstance(value, str):
+        return [value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, bool):
+        return [str(value), str(value).lower(), str(value).upper(), str(int(value))]
+    if isinstance(value, float) and value.is_integer():
+        return [repr(value), str(int(value))]
+    return [str(value)]

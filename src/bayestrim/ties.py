@@ -1,0 +1,232 @@
+"""Decisions that rounding must not make: exact rational arithmetic inside a narrow band around the threshold.
+
+Every probability is read as the shortest decimal that prints it, ``Fraction(repr(p))``, every row of a table is
+divided by its sum, and so is the threshold read. Outside the band 64-bit arithmetic is certain; inside it the masses
+are computed again with integers. Where that would take too long (large networks with much to sum out), the band
+counts as positive, and the caller is told.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from bayestrim.inference import ClassMasses, IntArray, can_underflow
+from bayestrim.network import BayesianNetwork, FloatArray
+
+BoolArray = npt.NDArray[np.bool_]
+
+BAND = 1e-9
+"""Width of the band, in log-odds: some million roundings of 64-bit arithmetic."""
+VANISHING = 1e-250
+"""Beside masses of 1, sides of the comparison as small as this may be what underflow left."""
+EXACT_OPERATIONS = 1_000_000
+"""The most multiplications of short integers that one instance may take; beyond it, exactness is out of reach."""
+SHORT_BITS = 2000
+"""Products of about so many bits multiply about as fast as short integers; twice as long ones count twice."""
+EXACT_BITS = 1 << 13
+"""The longest common denominator of a table's rows, in bits, that exact arithmetic will carry."""
+
+
+class Decisions(NamedTuple):
+    """Decisions for a number of instances.
+
+    Attributes
+    ----------
+    positive
+        Whether each is decided positive.
+    tied
+        Whether each lies in the band.
+    settled
+        Whether those in the band were decided exactly; if not, they count as positive.
+    """
+
+    positive: BoolArray
+    tied: BoolArray
+    settled: bool
+
+
+class ExactPosteriors:
+    """Exact posteriors, and decisions that are exact where it matters.
+
+    Parameters
+    ----------
+    network, target, positive_states
+        The network, its class and the mask of positive states.
+    features
+        The variables that instances observe, in the order of their columns.
+    evidence
+        States, by number, of variables observed in every instance.
+    """
+
+    def __init__(
+        self,
+        network: BayesianNetwork,
+        target: str,
+        positive_states: BoolArray,
+        features: Sequence[str],
+        evidence: Mapping[str, int],
+    ) -> None:
+        self._network = network
+        self._target = target
+        self._positive = positive_states
+        self._evidence = evidence
+        self._tables = _IntegerTables(network.ancestral([target, *features, *evidence]))
+        self._masses = self._masses_of(features)
+
+    def _masses_of(self, features: Sequence[str]) -> ClassMasses:
+        return ClassMasses(self._network, self._target, features, self._evidence, self._tables, exact=True)
+
+    def of(self, features: Sequence[str]) -> ExactPosteriors:
+        """Return the same for instances that observe other features, sharing the integer tables."""
+        other = copy.copy(self)
+        other._masses = self._masses_of(features)
+        return other
+
+    def posteriors(self, codes: IntArray) -> list[Fraction] | None:
+        """Return the exact Pr(positive | instance) of each instance, or None where that is out of reach.
+
+        Parameters
+        ----------
+        codes
+            State numbers [instances, features], -1 where not observed; none may have probability zero.
+        """
+        try:
+            length = 1 + self._tables.bits() / SHORT_BITS
+        except _OutOfReachError:
+            return None
+        if self._masses.hardest(codes) * length > EXACT_OPERATIONS:
+            return None
+        masses = self._masses(codes)
+        positive, total = masses[self._positive].sum(axis=0), masses.sum(axis=0)
+        return [Fraction(int(p), int(t)) for p, t in zip(positive, total, strict=True)]
+
+    def decide(self, positive: FloatArray, negative: FloatArray, codes: IntArray, threshold: float) -> Decisions:
+        """Decide instances of which the class masses are known to 64-bit accuracy.
+
+        Parameters
+        ----------
+        positive, negative
+            Pr(positive, instance) and Pr(negative, instance), up to a factor for each instance.
+        codes
+            The instances themselves, as in `posteriors`.
+        threshold
+            The threshold.
+        """
+        decided, tied = decide_in_floats(positive, negative, threshold, trust_zeros=self.trusts_zeros)
+        if not tied.any():
+            return Decisions(decided, tied, True)
+        settled = self.settle(codes[tied], threshold)
+        decided[tied] = True if settled is None else settled
+        return Decisions(decided, tied, settled is not None)
+
+    def settle(self, codes: IntArray, threshold: float) -> list[bool] | None:
+        """Decide instances exactly, or return None where that is out of reach."""
+        exact = self.posteriors(codes)
+        limit = as_written(threshold)
+        return None if exact is None else [posterior >= limit for posterior in exact]
+
+    @cached_property
+    def trusts_zeros(self) -> bool:
+        """Whether a mass of zero in 64-bit floats is a true zero: the network's products cannot underflow."""
+        return not can_underflow({name: self._network.table(name) for name in self._network.names})
+
+
+def decide_in_floats(
+    positive: FloatArray, negative: FloatArray, threshold: float, *, trust_zeros: bool = True
+) -> tuple[BoolArray, BoolArray]:
+    """Return the decisions of 64-bit arithmetic, and which of them lie in the band and must not be trusted.
+
+    The comparison is Pr(positive)·(1 − T) ≥ Pr(negative)·T, which needs no division and knows infinite odds. Where
+    both sides vanish beside the masses themselves, something may have underflowed, unless zeros are trusted.
+    """
+    limit = as_written(threshold)
+    if limit <= 0 or limit > 1:
+        everywhere = np.full(positive.shape, limit <= 0)
+        return everywhere, np.zeros_like(everywhere)
+    for_, against = positive * float(1 - limit), negative * float(limit)
+    larger = np.maximum(for_, against)
+    tied = (np.abs(for_ - against) <= BAND * larger) & (larger > 0)
+    vanishing = larger <= VANISHING * (positive + negative)
+    if trust_zeros:
+        vanishing &= (positive > 0) & (negative > 0)
+    uncertain = (tied | vanishing) & (positive + negative > 0)
+    decided = (for_ >= against) & (positive > 0)  # a tiny T times Pr(negative) may vanish; a posterior of 0 is below it
+    return np.asarray(decided), np.asarray(uncertain)  # without features, NumPy makes them scalars
+
+
+def as_written(number: float) -> Fraction:
+    """Return the rational that a number's shortest decimal stands for: 0.1 is one tenth."""
+    return Fraction(repr(float(number)))
+
+
+def float_at_most(number: Fraction) -> float:
+    """Return the largest float whose shortest decimal does not exceed a number."""
+    near = float(number)
+    while as_written(near) > number:
+        near = math.nextafter(near, -math.inf)
+    return near
+
+
+def float_at_least(number: Fraction) -> float:
+    """Return the smallest float whose shortest decimal is not below a number."""
+    return 0.0 - float_at_most(-number)
+
+
+class _OutOfReachError(Exception):
+    """Exact arithmetic would need numbers too long to be worth it."""
+
+
+class _IntegerTables(Mapping[str, npt.NDArray[Any]]):
+    """A network's tables as arrays of Python integers, each table scaled by a factor of its own."""
+
+    def __init__(self, network: BayesianNetwork) -> None:
+        self._network = network
+        self._made: dict[str, npt.NDArray[Any]] = {}
+        self._bits: int | None = None
+
+    def __getitem__(self, name: str) -> npt.NDArray[Any]:
+        if name not in self._made:
+            self._made[name] = _integer_table(self._network.table(name))
+        return self._made[name]
+
+    def bits(self) -> int:
+        """Return the bits of the largest possible product of one entry from each table.
+
+        Raises
+        ------
+        _OutOfReachError
+            If some table alone is too much.
+        """
+        if self._bits is None:
+            self._bits = sum(int(self[name].max()).bit_length() for name in self)
+        return self._bits
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._network.names)
+
+    def __len__(self) -> int:
+        return len(self._network.names)
+
+
+def _integer_table(table: FloatArray) -> npt.NDArray[Any]:
+    """Return integers proportional to a table's rows as written, all rows with one and the same sum."""
+    values, where = np.unique(table, return_inverse=True)
+    fractions = [as_written(value) for value in values.tolist()]
+    scale = math.lcm(*(fraction.denominator for fraction in fractions))
+    integers = np.array([int(fraction * scale) for fraction in fractions], dtype=object)[where].reshape(table.shape)
+    sums = integers.sum(axis=-1, keepdims=True)
+    common = 1
+    for total in set(np.ravel(sums).tolist()):
+        common = math.lcm(common, total)
+        if common.bit_length() > EXACT_BITS:
+            raise _OutOfReachError
+    scaled: npt.NDArray[Any] = integers * (common // sums)
+    return scaled

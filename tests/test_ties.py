@@ -1,0 +1,138 @@
+"""Exact decisions: what counts as a tie, what rounding would do, and what happens out of reach."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from random import Random
+
+import generators
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import bayestrim as bt
+from bayestrim import reference, ties
+
+
+def one_decimal_naive_bayes(seed: int, features: int = 6) -> bt.Classifier:
+    """Return naive Bayes with tables of one decimal, as people make them by hand; none is 0 or 1."""
+    random = Random(seed)
+    chances = [random.randint(1, 9) / 10 for _ in range(2 * features + 1)]
+    names = [f"F{i}" for i in range(features)]
+    rows = {name: [[p, 1 - p], [q, 1 - q]] for name, p, q in zip(names, chances[1::2], chances[2::2], strict=True)}
+    tables = {name: np.round(table, 1) for name, table in rows.items()}
+    variables = [bt.Variable(name, ("+", "-")) for name in ("C", *names)]
+    prior = np.round([chances[0], 1 - chances[0]], 1)
+    return bt.Classifier(bt.BayesianNetwork(variables, {n: ["C"] for n in names}, {"C": prior, **tables}), "C", "+")
+
+
+def test_hand_made_tables_tie_often_and_plain_floats_get_some_of_them_wrong() -> None:
+    """Exact ties at 0.5 occur in 200 one-decimal models; all are positive here, and not all in plain floats."""
+    tied = wrong = 0
+    for seed in range(200):
+        classifier = one_decimal_naive_bayes(seed)
+        codes = np.indices((2,) * 6).reshape(6, -1).T
+        exact = classifier.exact_posteriors.posteriors(codes)
+        assert exact is not None
+        at_threshold = np.array([posterior == Fraction(1, 2) for posterior in exact])
+        tied += int(at_threshold.sum())
+        wrong += int((classifier.posterior(codes)[at_threshold] < 0.5).sum())
+        assert classifier.decide(codes)[at_threshold].all()
+    assert tied > 0
+    assert wrong > 0
+
+
+@given(st.integers(min_value=1, max_value=99), st.integers(min_value=1, max_value=99))
+def test_the_comparison_is_at_least(p: int, t: int) -> None:
+    """A posterior of p % is positive exactly for thresholds up to p %, whatever their binary fractions."""
+    network = bt.BayesianNetwork([bt.Variable("C", ("c", "n"))], {}, {"C": [p / 100, (100 - p) / 100]})
+    classifier = bt.Classifier(network, "C", "c", threshold=t / 100)
+    assert classifier.decide({}) == (p >= t)
+
+
+def test_rows_that_miss_one_are_read_as_divided_by_their_sum() -> None:
+    """Three times 0.333 are three thirds, so two of three states have posterior 2/3 exactly."""
+    third = bt.BayesianNetwork([bt.Variable("C", ("x", "y", "z"))], {}, {"C": [0.3333333, 0.3333333, 0.3333333]})
+    exact = bt.Classifier(third, "C", ["x", "y"]).exact_posteriors.posteriors(np.empty((1, 0), dtype=int))
+    assert exact == [Fraction(2, 3)]
+
+
+@given(st.fractions(min_value=0, max_value=1))
+def test_floats_at_most_and_at_least_bracket_a_fraction_tightly(number: Fraction) -> None:
+    """Both are on the right side as decimals, and no more than one step from each other's neighbours."""
+    below, above = ties.float_at_most(number), ties.float_at_least(number)
+    assert ties.as_written(below) <= number <= ties.as_written(above)
+    assert above <= math.nextafter(math.nextafter(below, 2), 2)
+
+
+def test_out_of_reach_the_band_counts_as_positive_and_the_agreement_says_so() -> None:
+    """Without exact arithmetic, tied instances are positive and their mass widens the interval."""
+    coin = bt.BayesianNetwork(
+        [bt.Variable("C", ("c", "n")), bt.Variable("F", ("f", "g"))],
+        {"F": ["C"]},
+        {"C": [0.5, 0.5], "F": [[0.5, 0.5], [0.5, 0.5]]},
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ties, "EXACT_OPERATIONS", 0)
+        classifier = bt.Classifier(coin, "C", "c")
+        assert classifier.decide([{"F": "f"}, {}]).tolist() == [True, True]
+        agreement = bt.eca(classifier, ["F"], 0.25)
+        assert (agreement.lower, agreement.upper, agreement.kind) == (0.0, 1.0, "certified")
+    assert str(agreement) == "[0, 1]"
+    assert agreement.width == 1
+    assert 0.3 in agreement
+
+
+def test_rows_with_too_long_a_common_denominator_are_out_of_reach() -> None:
+    """A table whose rows have thousands of different sums is not carried as integers."""
+    generator = np.random.default_rng(0)
+    rows = generator.dirichlet(np.ones(3), size=2000)
+    network = bt.BayesianNetwork(
+        [bt.Variable("P", tuple(f"p{i}" for i in range(2000))), bt.Variable("C", ("a", "b", "c"))],
+        {"C": ["P"]},
+        {"P": np.full(2000, 1 / 2000), "C": rows},
+    )
+    classifier = bt.Classifier(network, "C", "a")
+    for _ in range(2):  # and is not remembered as something else
+        assert classifier.exact_posteriors.posteriors(np.zeros((1, 1), dtype=int)) is None
+
+
+@given(st.randoms(use_true_random=False))
+def test_maa_stays_a_bound_where_equal_posteriors_cannot_be_told_apart(random: Random) -> None:
+    """Without exact arithmetic the interval of MAA still holds the true value."""
+    classifier = generators.random_classifier(random)
+    kept = generators.random_subset(random, classifier)
+    exact = float(reference.maa(classifier, kept).value)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ties, "EXACT_OPERATIONS", 0)
+        found = bt.maa(classifier, kept).value
+    assert found.lower - 1e-12 <= exact <= found.upper + 1e-12
+
+
+def near_ties(gap: float) -> bt.Classifier:
+    """Return a classifier of which two instances have posteriors a tiny gap apart, and opposite best decisions.
+
+    F1 tells the instances apart, and the dropped F2 decides: with F1=+ mostly positive, with F1=- never. A threshold
+    can follow only if F1=+ has the larger posterior, so only if the gap is positive.
+    """
+    f2_given = [[[1.0, 0.0], [0.7, 0.3]], [[0.5, 0.5], [0.5, 0.5]]]
+    c_given = [[0.5, 0.5], [0.5 - gap, 0.5 + gap]]
+    variables = [bt.Variable(name, ("+", "-")) for name in ("F1", "C", "F2")]
+    network = bt.BayesianNetwork(
+        variables, {"C": ["F1"], "F2": ["F1", "C"]}, {"F1": [0.5, 0.5], "C": c_given, "F2": f2_given}
+    )
+    return bt.Classifier(network, "C", "+", threshold=0.55)
+
+
+@pytest.mark.parametrize("gap", [0.0, 1e-12, -1e-12, 1e-10, -1e-10, 1e-6])
+def test_nearly_equal_posteriors_are_split_exactly_where_it_pays(gap: float) -> None:
+    """Instances a hair apart may be cut apart; instances that are equal may not."""
+    classifier = near_ties(gap)
+    exact = reference.maa(classifier, ["F1"])
+    found = bt.maa(classifier, ["F1"])
+    assert found.value.kind == "exact"
+    assert float(found) == pytest.approx(float(exact.value), abs=1e-13)
+    assert float(found) == pytest.approx(0.925 if gap > 0 else 0.575, abs=1e-5)
+    assert float(bt.eca(classifier, ["F1"], found.threshold)) == pytest.approx(float(found), abs=1e-13)
