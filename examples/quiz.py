@@ -1,0 +1,23 @@
+"""A quiz of three questions has to lose one: which, and with which new pass mark?"""
+
+from itertools import combinations
+from pathlib import Path
+
+import bayestrim as bt
+
+network = bt.read_network(Path(__file__).parent / "quiz.bif")
+quiz = bt.Classifier(network, target="Mastery", positive="+", threshold=0.07)
+
+print("A student passes if the probability of mastery, given the answers, is at least 0.07.")
+print(f"{float(bt.eca(quiz, [], threshold=0.0)):.1%} of students pass. What if a question is dropped?\n")
+print("kept     decisions that stay the same   with a threshold in")
+for kept in combinations(quiz.features, 2):
+    best = bt.maa(quiz, kept)
+    print(f"{', '.join(kept):8} {float(best):>28.1%}   {best.thresholds}")
+
+best = bt.maa(quiz, ["Q1", "Q2"])
+short = quiz.restricted(["Q1", "Q2"], best.threshold)
+print(f"\nKeep Q1 and Q2, and pass at {best.threshold:.3f}. The decisions of the short quiz, by answers:")
+for answers in ("++", "+-", "-+", "--"):
+    row = dict(zip(short.features, answers, strict=True))
+    print(f"  Q1 {answers[0]}  Q2 {answers[1]}   mastery {short.posterior(row):.3f}   {'pass' if short.decide(row) else 'fail'}")

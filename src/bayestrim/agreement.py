@@ -1,0 +1,123 @@
+"""The paper's quantities: how often two classifiers decide alike, and how likely a decision is to stand.
+
+Each is asked of whichever engine fits the classifier.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from bayestrim.classifier import Classifier, checked_threshold
+from bayestrim.engines import engine_for
+from bayestrim.result import NEVER_POSITIVE, Interval, MaxAgreement
+
+
+def eca(classifier: Classifier, features: Iterable[str], threshold: float | None = None) -> Interval:
+    """Return the expected classification agreement of a classifier with a trimmed one.
+
+    The probability, over all instances, that the classifier decides as the one does that reads only the given
+    features and compares its posterior with the given threshold.
+
+    Parameters
+    ----------
+    classifier
+        The original classifier.
+    features
+        The features that the trimmed one keeps.
+    threshold
+        The trimmed one's threshold; by default the original's, which makes this the expected SDP.
+
+    Examples
+    --------
+    >>> import bayestrim as bt
+    >>> network = bt.read_network("examples/quiz.bif")
+    >>> quiz = bt.Classifier(network, "Mastery", "+", threshold=0.07)
+    >>> print(bt.eca(quiz, ["Q1", "Q3"], threshold=0.10))
+    0.9082
+    """
+    new = classifier.threshold if threshold is None else checked_threshold(threshold)
+    return engine_for(classifier).eca(classifier.checked_subset(features), new)
+
+
+def maa(classifier: Classifier, features: Iterable[str]) -> MaxAgreement:
+    """Return the maximum achievable agreement of some features: the best ECA over all thresholds.
+
+    Parameters
+    ----------
+    classifier
+        The original classifier.
+    features
+        The features that are kept.
+
+    Examples
+    --------
+    >>> import bayestrim as bt
+    >>> network = bt.read_network("examples/quiz.bif")
+    >>> quiz = bt.Classifier(network, "Mastery", "+", threshold=0.07)
+    >>> best = bt.maa(quiz, ["Q1", "Q2"])
+    >>> print(best.value, best.thresholds)
+    0.9748 (0.0769231, 0.333333]
+    """
+    return engine_for(classifier).maa(classifier.checked_subset(features))
+
+
+def mpa(classifier: Classifier, features: Iterable[str]) -> Interval:
+    """Return the maximum potential agreement of some features: what an ideal rule that reads them could reach.
+
+    It bounds the MAA of the features and of all their subsets from above, and grows with the features.
+
+    Parameters
+    ----------
+    classifier
+        The original classifier.
+    features
+        The features that are kept.
+    """
+    return engine_for(classifier).mpa(classifier.checked_subset(features))
+
+
+def sdp(classifier: Classifier, evidence: Mapping[str, Any], features: Iterable[str] | None = None) -> Interval:
+    """Return the same-decision probability: the chance that today's decision stands after observing more.
+
+    Parameters
+    ----------
+    classifier
+        The classifier.
+    evidence
+        What has been observed so far, as a mapping from names to states.
+    features
+        The features that may yet be observed; by default all that are not in the evidence.
+
+    Examples
+    --------
+    >>> import bayestrim as bt
+    >>> network = bt.read_network("examples/quiz.bif")
+    >>> quiz = bt.Classifier(network, "Mastery", "+", threshold=0.07)
+    >>> print(bt.sdp(quiz, {"Q1": "+"}))
+    0.745
+    """
+    now = classifier.given(evidence)
+    if features is not None:
+        now = now.restricted(features)
+    return eca(now, [], threshold=0.0 if now.decide({}) else NEVER_POSITIVE)
+
+
+def expected_sdp(
+    classifier: Classifier, features: Iterable[str], evidence: Mapping[str, Any] | None = None
+) -> Interval:
+    """Return the expected same-decision probability after observing some features.
+
+    The higher it is, the less there is to learn from the features that remain: the best next observation is the one
+    of highest expected SDP.
+
+    Parameters
+    ----------
+    classifier
+        The classifier.
+    features
+        The features to be observed.
+    evidence
+        What has been observed before.
+    """
+    return eca(classifier.given(evidence or {}), features)

@@ -1,0 +1,41 @@
+"""Engines answer questions about subsets of one classifier's features; `engine_for` picks the one that fits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+from weakref import WeakKeyDictionary
+
+from bayestrim.classifier import Classifier
+from bayestrim.engines.table import TableEngine
+from bayestrim.result import Interval, MaxAgreement
+
+
+class Engine(Protocol):
+    """What every engine can say about a classifier and a subset of its features."""
+
+    tie_mass: float
+    """The probability that an instance lies so near the threshold that rounding could decide it."""
+
+    def eca(self, features: Sequence[str], threshold: float) -> Interval:
+        """Return the expected agreement with the classifier that keeps the features and uses the threshold."""
+        ...
+
+    def maa(self, features: Sequence[str]) -> MaxAgreement:
+        """Return the best expected agreement over all thresholds."""
+        ...
+
+    def mpa(self, features: Sequence[str]) -> Interval:
+        """Return the maximum potential agreement, an upper bound of `maa` for the features and all their subsets."""
+        ...
+
+
+_ENGINES: WeakKeyDictionary[Classifier, Engine] = WeakKeyDictionary()
+
+
+def engine_for(classifier: Classifier) -> Engine:
+    """Return the engine for a classifier, the same one for as long as the classifier lives."""
+    engine = _ENGINES.get(classifier)
+    if engine is None:
+        engine = _ENGINES[classifier] = TableEngine(classifier)
+    return engine

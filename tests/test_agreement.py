@@ -1,0 +1,118 @@
+"""The paper's quantities against brute force, and the paper's propositions."""
+
+from __future__ import annotations
+
+import math
+from random import Random
+
+import generators
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import bayestrim as bt
+from bayestrim import reference
+
+randoms = st.randoms(use_true_random=False)
+CLOSE = 1e-12
+
+
+@pytest.mark.parametrize("block", range(10))
+def test_eca_equals_brute_force_in_ten_thousand_random_cases(block: int) -> None:
+    """Whatever the ties and zeros, `eca` gives what exact rational enumeration gives."""
+    for seed in range(100 * block, 100 * (block + 1)):
+        random = Random(seed)
+        classifier = generators.random_classifier(random, most_variables=5)
+        table = reference.Table(classifier)
+        for _ in range(10):
+            kept = generators.random_subset(random, classifier)
+            threshold = generators.random_threshold(random, classifier)
+            exact = reference._eca(table, kept, reference.rational(threshold))
+            found = bt.eca(classifier, kept, threshold)
+            assert found.kind == "exact"
+            assert float(found) == pytest.approx(float(exact), abs=CLOSE), (seed, kept, threshold)
+
+
+@given(randoms)
+def test_maa_equals_brute_force(random: Random) -> None:
+    """MAA and its interval of thresholds are those of trying every threshold."""
+    classifier = generators.random_classifier(random)
+    kept = generators.random_subset(random, classifier)
+    exact = reference.maa(classifier, kept)
+    found = bt.maa(classifier, kept)
+    assert found.value.kind == "exact"
+    assert float(found) == pytest.approx(float(exact.value), abs=CLOSE)
+    assert float(bt.eca(classifier, kept, found.threshold)) == pytest.approx(float(found), abs=CLOSE)
+    preferred = reference.rational(classifier.threshold)
+    low, high = next((pair for pair in exact.intervals if pair[0] < preferred <= pair[1]), exact.intervals[0])
+    assert found.thresholds.low == (-math.inf if low < 0 else pytest.approx(float(low)))
+    assert found.thresholds.high == (math.inf if high > 1 else pytest.approx(float(high)))
+
+
+@given(randoms)
+def test_ends_of_a_threshold_interval_are_what_they_say(random: Random) -> None:
+    """The upper end itself reaches the MAA, and so does a threshold just above the lower end."""
+    classifier = generators.random_classifier(random)
+    kept = generators.random_subset(random, classifier)
+    best = bt.maa(classifier, kept)
+    if best.thresholds.high <= 1:
+        assert float(bt.eca(classifier, kept, best.thresholds.high)) == pytest.approx(float(best), abs=CLOSE)
+    if best.thresholds.low >= 0:
+        above = math.nextafter(best.thresholds.low, 2)
+        assert above in best.thresholds
+        assert float(bt.eca(classifier, kept, above)) == pytest.approx(float(best), abs=CLOSE)
+
+
+@given(randoms)
+def test_mpa_and_sdp_equal_brute_force(random: Random) -> None:
+    """MPA, SDP and expected SDP follow their definitions."""
+    classifier = generators.random_classifier(random)
+    kept = generators.random_subset(random, classifier)
+    assert float(bt.mpa(classifier, kept)) == pytest.approx(float(reference.mpa(classifier, kept)), abs=CLOSE)
+    expected = reference.expected_sdp(classifier, kept)
+    assert float(bt.expected_sdp(classifier, kept)) == pytest.approx(float(expected), abs=CLOSE)
+    worlds = [w for w, _ in reference.worlds(classifier.network) if generators.agrees(w, classifier.evidence)]
+    world = random.choice(worlds)
+    seen = {feature: world[feature] for feature in kept}
+    assert float(bt.sdp(classifier, seen)) == pytest.approx(float(reference.sdp(classifier, seen)), abs=CLOSE)
+
+
+@given(randoms)
+def test_mpa_bounds_maa_and_grows(random: Random) -> None:
+    """The paper's first two propositions and their corollary: MAA(F1) ≤ MPA(F1) ≤ MPA(F2) for F1 within F2."""
+    classifier = generators.random_classifier(random)
+    larger = generators.random_subset(random, classifier)
+    smaller = random.sample(larger, random.randint(0, len(larger)))
+    assert float(bt.maa(classifier, smaller)) <= float(bt.mpa(classifier, smaller)) + CLOSE
+    assert float(bt.mpa(classifier, smaller)) <= float(bt.mpa(classifier, larger)) + CLOSE
+
+
+@given(randoms)
+def test_maa_equals_mpa_for_naive_bayes(random: Random) -> None:
+    """The paper's third proposition: independent given the class, an ideal rule is a threshold rule."""
+    classifier = generators.random_naive_bayes(random)
+    kept = generators.random_subset(random, classifier)
+    assert float(bt.maa(classifier, kept)) == pytest.approx(float(bt.mpa(classifier, kept)), abs=CLOSE)
+
+
+@given(randoms)
+def test_eca_is_the_expected_sdp_with_two_thresholds(random: Random) -> None:
+    """The paper's fourth proposition, with the expected SDP computed as a mean of SDPs."""
+    classifier = generators.random_classifier(random)
+    kept = generators.random_subset(random, classifier)
+    threshold = generators.random_threshold(random, classifier)
+    expected = reference.expected_sdp(classifier, kept, threshold)
+    assert float(bt.eca(classifier, kept, threshold)) == pytest.approx(float(expected), abs=CLOSE)
+
+
+@given(randoms)
+def test_sdp_is_the_agreement_of_the_conditioned_classifier_with_its_decision(random: Random) -> None:
+    """SDP given evidence is the ECA between the classifier given that evidence and its constant decision."""
+    classifier = generators.random_classifier(random)
+    worlds = [w for w, _ in reference.worlds(classifier.network) if generators.agrees(w, classifier.evidence)]
+    world = random.choice(worlds)
+    seen = {feature: world[feature] for feature in generators.random_subset(random, classifier)}
+    conditioned = classifier.given(seen)
+    constant = 0.0 if conditioned.decide({}) else bt.NEVER_POSITIVE
+    expected = reference.eca(conditioned, [], constant)
+    assert float(bt.sdp(classifier, seen)) == pytest.approx(float(expected), abs=CLOSE)
