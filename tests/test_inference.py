@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
+import pgmpy
 import pytest
 
 import bayestrim as bt
 from bayestrim import inference
 
-pgmpy = pytest.importorskip("pgmpy")
+
 MODELS = Path(pgmpy.__file__).parent / "utils" / "example_models"
 
 SUBSETS = {

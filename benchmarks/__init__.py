@@ -1,0 +1,1 @@
+"""Commands that print the figures the documentation quotes: ``python -m benchmarks.NAME``."""
