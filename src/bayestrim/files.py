@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import stat
 import tempfile
 from os import PathLike
 from pathlib import Path
@@ -15,29 +16,48 @@ def read_text(path: str | PathLike[str]) -> str:
     """Return a UTF-8 file's text."""
     try:
         return Path(path).read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise FileError(f"cannot read {path}: {error.strerror or error}") from error
     except UnicodeDecodeError:
         raise FormatError("this is not UTF-8 text", str(path)) from None
+    except (OSError, ValueError) as error:  # ValueError: a name that no file can have
+        raise FileError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from error
 
 
-def write_atomically(path: str | PathLike[str], content: bytes) -> None:
-    """Replace a file in one step: readers see the old content or the new, never a part."""
-    target = Path(path)
-    temporary = ""
+def write_file(path: str | PathLike[str], content: bytes) -> None:
+    """Replace a file in one step: readers see the old content or the new, never a part.
+
+    Through a link, the file it points to is replaced. Pipes and devices are written to as they are.
+    """
     try:
-        with tempfile.NamedTemporaryFile(dir=target.parent, prefix=f".{target.name[:100]}.", delete=False) as file:
-            temporary = file.name
+        target = Path(os.path.realpath(path))
+        if _is_special(target):
+            target.write_bytes(content)
+        else:
+            _replace(target, content)
+    except (OSError, ValueError) as error:
+        raise FileError(f"cannot write {path}: {getattr(error, 'strerror', None) or error}") from error
+
+
+def _replace(target: Path, content: bytes) -> None:
+    with tempfile.NamedTemporaryFile(dir=target.parent, prefix=".bayestrim-", delete=False) as file:
+        temporary = Path(file.name)
+        try:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        Path(temporary).chmod(_mode(target))
-        Path(temporary).replace(target)
-    except OSError as error:
-        if temporary:
+            temporary.chmod(_mode(target))
+            temporary.replace(target)
+        except BaseException:  # an interruption must not leave it behind either
             with contextlib.suppress(OSError):
-                Path(temporary).unlink()
-        raise FileError(f"cannot write {path}: {error.strerror or error}") from error
+                temporary.unlink()
+            raise
+
+
+def _is_special(target: Path) -> bool:
+    try:
+        mode = target.stat().st_mode
+    except FileNotFoundError:
+        return False
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
 
 
 def _mode(target: Path) -> int:
