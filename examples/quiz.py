@@ -1,4 +1,4 @@
-"""A quiz of three questions has to lose one: which, and with which new pass mark?"""
+"""Find which of three quiz questions to drop, and the new pass mark."""
 
 from itertools import combinations
 from pathlib import Path
@@ -20,6 +20,5 @@ short = quiz.restricted(["Q1", "Q2"], best.threshold)
 print(f"\nKeep Q1 and Q2, and pass at {best.threshold:.3f}. The decisions of the short quiz, by answers:")
 for answers in ("++", "+-", "-+", "--"):
     row = dict(zip(short.features, answers, strict=True))
-    print(
-        f"  Q1 {answers[0]}  Q2 {answers[1]}   mastery {short.posterior(row):.3f}   {'pass' if short.decide(row) else 'fail'}"
-    )
+    verdict = "pass" if short.decide(row) else "fail"
+    print(f"  Q1 {answers[0]}  Q2 {answers[1]}   mastery {short.posterior(row):.3f}   {verdict}")

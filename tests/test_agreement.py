@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import math
 from random import Random
 
@@ -11,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bayestrim as bt
-from bayestrim import reference
+from bayestrim import engines, reference
 
 randoms = st.randoms(use_true_random=False)
 CLOSE = 1e-12
@@ -31,6 +32,29 @@ def test_eca_equals_brute_force_in_ten_thousand_random_cases(block: int) -> None
             found = bt.eca(classifier, kept, threshold)
             assert found.kind == "exact"
             assert float(found) == pytest.approx(float(exact), abs=CLOSE), (seed, kept, threshold)
+
+
+def test_engines_die_with_their_classifiers() -> None:
+    """The joint tables of classifiers that are gone are gone too."""
+    gc.collect()
+    before = len(engines._ENGINES)
+    living = [generators.random_classifier(Random(seed)) for seed in range(20)]
+    for classifier in living:
+        bt.mpa(classifier, [])
+    assert len(engines._ENGINES) == before + 20
+    del living, classifier
+    gc.collect()
+    assert len(engines._ENGINES) == before
+
+
+def test_impossible_evidence_is_a_clear_error() -> None:
+    """A classifier made with evidence that cannot be has no agreement with anything."""
+    network = bt.BayesianNetwork(
+        [bt.Variable("C", ("c", "n")), bt.Variable("F", ("f", "never"))], {}, {"C": [0.5, 0.5], "F": [1, 0]}
+    )
+    impossible = bt.Classifier(network, "C", "c", evidence={"F": "never"})
+    with pytest.raises(bt.ImpossibleEvidenceError, match=r"the evidence has probability zero: \{'F': 'never'\}"):
+        bt.maa(impossible, [])
 
 
 @given(randoms)

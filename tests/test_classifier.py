@@ -64,14 +64,15 @@ def test_grouping_rows_by_their_gaps_gives_the_same_posteriors(random: Random) -
 
 
 @given(randoms)
-def test_rescaling_changes_no_posterior(random: Random) -> None:
-    """Dividing by powers of two on the way leaves the posteriors as they were."""
+def test_logarithms_change_no_posterior_and_no_decision(random: Random) -> None:
+    """Where products could underflow, masses are computed by their logarithms, with the same answers."""
     classifier = generators.random_classifier(random)
     rows = random_rows(random, classifier, 6)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(inference, "SAFE_EXPONENT", 1)
         again = pickle.loads(pickle.dumps(classifier))
-        assert again.posterior(rows) == pytest.approx(classifier.posterior(rows), abs=1e-14)
+        assert again.posterior(rows) == pytest.approx(classifier.posterior(rows), abs=1e-13)
+        assert again.decide(rows).tolist() == classifier.decide(rows).tolist()
 
 
 def long_chain(length: int) -> bt.Classifier:
@@ -103,6 +104,29 @@ def test_a_posterior_that_only_rounds_to_one_does_not_reach_the_threshold_one() 
     row = np.zeros((1, 2000), dtype=int)
     assert one.posterior(row)[0] == 1.0
     assert not one.decide(row)[0]
+
+
+def test_what_is_ruled_out_late_does_not_hide_what_is_tiny() -> None:
+    """A third class that fits 108 answers far better, and is impossible after the last one, takes no digits away."""
+    features = [bt.Variable(f"F{i}", ("y", "n")) for i in range(108)]
+    answer = np.array([[0.999, 0.001], [0.001, 0.999], [0.001, 0.999]])
+    last = {
+        "Q": np.array([[0.9, 0.1], [0.004, 0.996], [0.005, 0.995]]),
+        "G": np.array([[0, 1], [0.5, 0.5], [0.5, 0.5]]),
+    }
+    network = bt.BayesianNetwork(
+        [bt.Variable("C", ("a", "b", "c")), *features, bt.Variable("Q", ("y", "n")), bt.Variable("G", ("y", "n"))],
+        dict.fromkeys([*(f.name for f in features), "Q", "G"], ("C",)),
+        {"C": np.array([0.4, 0.3, 0.3]), **{f.name: answer for f in features}, **last},
+    )
+    row = dict.fromkeys(network.names[1:], "y")
+    classifier = bt.Classifier(network, "C", "b", threshold=0.4445)
+    assert classifier.posterior(row) == pytest.approx(4 / 9, rel=1e-9)
+    assert not classifier.decide(row)
+    assert generators.with_threshold(classifier, 0.4444).decide(row)
+    tail = classifier.given(dict.fromkeys(network.names[1:-2], "y"))
+    assert float(bt.sdp(tail, {"Q": "y", "G": "y"})) == 1.0
+    assert bt.maa(tail, ["Q"]).value.lower == pytest.approx(1.0)
 
 
 FRAMES: dict[str, Callable[[dict[str, list[Any]]], Any]] = {
@@ -140,8 +164,32 @@ def test_numbers_and_truth_values_find_their_states() -> None:
     assert classifier.encode([{"G": True}, {"G": False}])[:, 1].tolist() == [1, 0]
     frame = pd.DataFrame({"F": [1, None], "G": [True, False]})
     assert classifier.encode(frame).tolist() == [[1, 1], [-1, 0]]
+    masked = np.ma.masked_array([[1, 0]], mask=[[False, True]])
+    assert classifier.encode(masked).tolist() == [[1, -1]]
     floats = np.array([[1.0, np.nan]])
     assert classifier.encode(floats).tolist() == [[1, -1]]
+
+
+def test_equal_values_of_different_types_are_different_states() -> None:
+    """1 and True are equal to Python, but a state called True is not found as 1, in whatever order they come."""
+    network = bt.BayesianNetwork(
+        [bt.Variable("C", ("c", "n")), bt.Variable("F", ("True", "False"))], {}, {"C": [0.5, 0.5], "F": [0.5, 0.5]}
+    )
+    classifier = bt.Classifier(network, "C", "c")
+    assert classifier.encode([{"F": True}])[0, 0] == 0
+    with pytest.raises(bt.EvidenceError, match="'F' has no state 1;"):
+        classifier.encode([{"F": True}, {"F": 1}])
+
+
+def test_dates_are_found_by_their_spelling() -> None:
+    """A column of times is compared with the names of states as pandas prints times."""
+    network = bt.BayesianNetwork(
+        [bt.Variable("C", ("c", "n")), bt.Variable("F", ("2020-01-01 00:00:00", "later"))],
+        {},
+        {"C": [0.5, 0.5], "F": [0.5, 0.5]},
+    )
+    frame = pd.DataFrame({"F": pd.to_datetime(["2020-01-01", None])})
+    assert bt.Classifier(network, "C", "c").encode(frame).tolist() == [[0], [-1]]
 
 
 BAD_ROWS: dict[str, tuple[Any, str]] = {
@@ -254,8 +302,17 @@ BAD_CLASSIFIERS: dict[str, tuple[Callable[[], object], str]] = {
     "the target as feature": (lambda: bt.Classifier(QUIZ, "Mastery", "+", ["Mastery"]), "is the target"),
     "a feature twice": (lambda: bt.Classifier(QUIZ, "Mastery", "+", ["Q1", "Q1"]), "named twice"),
     "features as a string": (lambda: bt.Classifier(QUIZ, "Mastery", "+", "Q1"), "must be a list of names"),
-    "a threshold above 1": (lambda: bt.Classifier(QUIZ, "Mastery", "+", threshold=1.5), "1.5; it lies between 0 and 1"),
-    "a threshold that is no number": (lambda: bt.Classifier(QUIZ, "Mastery", "+", threshold=math.nan), "nan; it lies"),
+    "a threshold above 1": (
+        lambda: bt.Classifier(QUIZ, "Mastery", "+", threshold=1.5),
+        "1.5; it is a number from 0 to 1",
+    ),
+    "a threshold that is no number": (
+        lambda: bt.Classifier(QUIZ, "Mastery", "+", threshold=math.nan),
+        "nan; it is a number",
+    ),
+    "a threshold that is a truth value": (lambda: bt.Classifier(QUIZ, "Mastery", "+", threshold=True), "is True; it"),
+    "features that are no list": (lambda: bt.Classifier(QUIZ, "Mastery", "+", 3), "must be a list of names, not 3"),  # type: ignore[arg-type]
+    "features that are no names": (lambda: bt.Classifier(QUIZ, "Mastery", "+", [["Q1"]]), "must be a list of names"),  # type: ignore[list-item]
     "the target as evidence": (lambda: quiz.given({"Mastery": "+"}), "target 'Mastery' is given as evidence"),
     "contradicting evidence": (
         lambda: quiz.given({"Q1": "+"}).given({"Q1": "-"}),
@@ -283,7 +340,7 @@ def test_a_loaded_classifier_predicts_bit_for_bit_like_the_saved(random: Random)
     path = Path("saved.json")
     with pytest.MonkeyPatch.context() as patch:
         written: list[bytes] = []
-        patch.setattr("bayestrim.classifier.write_atomically", lambda _, content: written.append(content))
+        patch.setattr("bayestrim.classifier.write_file", lambda _, content: written.append(content))
         patch.setattr("bayestrim.classifier.read_text", lambda _: written[0].decode())
         classifier.save(path)
         loaded = bt.Classifier.load(path)
@@ -341,6 +398,39 @@ def test_files_that_cannot_be_opened_or_written_are_clear_errors(tmp_path: Path)
     with pytest.raises(bt.FileError, match="cannot write"):
         quiz.save(tmp_path / "folder")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["binary.json", "folder", "quiz.json"]
+
+
+def test_an_interrupted_write_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither half a file nor a temporary one; the old content stays."""
+    path = tmp_path / "quiz.json"
+    path.write_text("old")
+    monkeypatch.setattr("bayestrim.files.os.fsync", lambda _: (_ for _ in ()).throw(KeyboardInterrupt))
+    with pytest.raises(KeyboardInterrupt):
+        quiz.save(path)
+    assert [(p.name, p.read_text()) for p in tmp_path.iterdir()] == [("quiz.json", "old")]
+
+
+def test_a_write_through_a_link_replaces_what_it_points_to(tmp_path: Path) -> None:
+    """The link stays a link."""
+    (tmp_path / "real.json").write_text("old")
+    (tmp_path / "link.json").symlink_to(tmp_path / "real.json")
+    quiz.save(tmp_path / "link.json")
+    assert (tmp_path / "link.json").is_symlink()
+    assert bt.Classifier.load(tmp_path / "real.json") == quiz
+
+
+def test_a_classifier_with_many_features_of_one_state_works() -> None:
+    """An array has at most 64 axes; variables that have no choice need none."""
+    single = [bt.Variable(f"S{i}", ("only",)) for i in range(100)]
+    network = bt.BayesianNetwork(
+        [bt.Variable("C", ("c", "n")), bt.Variable("F", ("f", "g")), *single],
+        {"F": ["C", *(f"S{i}" for i in range(60))]},
+        {"C": np.array([0.3, 0.7]), "F": np.array([[0.9, 0.1], [0.2, 0.8]]).reshape(2, *[1] * 60, 2)}
+        | {v.name: np.ones(1) for v in single},
+    )
+    classifier = bt.Classifier(network, "C", "c")
+    assert classifier.posterior({"F": "f", "S3": "only"}) == pytest.approx(0.27 / 0.41)
+    assert float(bt.maa(classifier, ["S1", "S99"])) == pytest.approx(float(bt.eca(classifier, [], 1.0)))
 
 
 def test_classifiers_describe_themselves() -> None:

@@ -12,7 +12,6 @@ import pytest
 import bayestrim as bt
 from bayestrim import inference
 
-
 MODELS = Path(pgmpy.__file__).parent / "utils" / "example_models"
 
 SUBSETS = {
@@ -107,10 +106,37 @@ def test_a_joint_table_that_does_not_fit_is_refused_before_it_is_made() -> None:
     """The message states the features, the bits, the need and what is allowed."""
     network = model("hepar2")
     features = [leaf for leaf in network.leaves if leaf != "Cirrhosis"]
-    with pytest.raises(bt.TooLargeError, match=r"features \(\d+\.\d bits\) needs .* GiB on the way; .* are allowed"):
+    with pytest.raises(
+        bt.TooLargeError, match=r"41 features \(48.1 bits\): .* GiB are needed on the way, and .* are allowed"
+    ):
         inference.joint_table(network, "Cirrhosis", features, {})
     with pytest.raises(bt.TooLargeError, match="5 features"):
         inference.joint_table(network, *SUBSETS["hepar2"], {}, memory=1000)
+
+
+def test_posteriors_that_do_not_fit_are_refused_before_they_are_computed() -> None:
+    """Hidden variables that all meet in one factor need more memory than there is; the message says how much."""
+    names = [f"H{i}" for i in range(60)]
+    leaves = [f"L{i}{j}" for i in range(60) for j in range(i)]
+    pair = np.array([[[0.9, 0.1], [0.5, 0.5]], [[0.4, 0.6], [0.2, 0.8]]])
+    network = bt.BayesianNetwork(
+        [bt.Variable(name, ("0", "1")) for name in (*names, *leaves)],
+        {f"L{i}{j}": [names[i], names[j]] for i in range(60) for j in range(i)},
+        {**dict.fromkeys(names, np.array([0.5, 0.5])), **dict.fromkeys(leaves, pair)},
+    )
+    classifier = bt.Classifier(network, "H0", "1", leaves)
+    with pytest.raises(bt.TooLargeError, match=r"posteriors of rows: .* GiB are needed"):
+        classifier.posterior(dict.fromkeys(leaves, "1"))
+
+
+def test_sums_over_a_large_table_keep_their_digits() -> None:
+    """Dropping 20 features from a joint table leaves posteriors correct to 1e-14, whichever axis is kept."""
+    features = [bt.Variable(f"F{i}", ("y", "n")) for i in range(20)]
+    tables = {f.name: [0.1, 0.9] for f in features}
+    variables = [bt.Variable("C", ("c", "n")), *features, bt.Variable("K", ("a", "b"))]
+    network = bt.BayesianNetwork(variables, {"K": ["C"]}, {"C": [0.1, 0.9], **tables, "K": [[0.7, 0.3], [0.2, 0.8]]})
+    best = bt.maa(bt.Classifier(network, "C", "c", threshold=0.2), ["K"])
+    assert float(best) == pytest.approx(1.0, abs=1e-14)
 
 
 def test_samples_follow_the_network_and_the_seed() -> None:

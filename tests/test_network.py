@@ -89,6 +89,7 @@ REFUSALS: dict[str, tuple[Callable[[], object], str]] = {
     "an empty state": (lambda: bt.Variable("A", ("",)), "a state of 'A' must not be empty"),
     "a name that is no string": (lambda: bt.Variable(3, ("x",)), "must be a string, not 3"),  # type: ignore[arg-type]
     "a control character": (lambda: bt.Variable("a\nb", ("x",)), "control characters"),
+    "a network's name in two lines": (lambda: chain(name="a\nb"), "a network's name must not hold control characters"),
     "an unknown parent": (lambda: chain(parents={"B": ["Aa"]}), "unknown parent 'Aa'; did you mean 'A'"),
     "parents as a string": (lambda: chain(parents={"B": "A"}), "must be a list of names"),
     "a parent twice": (lambda: chain(parents={"B": ["A", "A"]}), "names a parent twice"),

@@ -1,4 +1,4 @@
-"""The worked examples of the paper (Choi and Van den Broeck, IJCAI 2018), where it is consistent and where it is not."""
+"""The paper's worked examples (Choi and Van den Broeck, IJCAI 2018): where they are consistent and where not."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def test_hand_made_tables_tie_often_and_plain_floats_get_some_of_them_wrong() ->
         classifier = one_decimal_naive_bayes(seed)
         codes = np.indices((2,) * 6).reshape(6, -1).T
         exact = classifier.exact_posteriors.posteriors(codes)
-        assert exact is not None
+        assert None not in exact
         at_threshold = np.array([posterior == Fraction(1, 2) for posterior in exact])
         tied += int(at_threshold.sum())
         wrong += int((classifier.posterior(codes)[at_threshold] < 0.5).sum())
@@ -96,7 +96,7 @@ def test_rows_with_too_long_a_common_denominator_are_out_of_reach() -> None:
     )
     classifier = bt.Classifier(network, "C", "a")
     for _ in range(2):  # and is not remembered as something else
-        assert classifier.exact_posteriors.posteriors(np.zeros((1, 1), dtype=int)) is None
+        assert classifier.exact_posteriors.posteriors(np.zeros((1, 1), dtype=int)) == [None]
 
 
 @given(st.randoms(use_true_random=False))
@@ -109,6 +109,38 @@ def test_maa_stays_a_bound_where_equal_posteriors_cannot_be_told_apart(random: R
         patch.setattr(ties, "EXACT_OPERATIONS", 0)
         found = bt.maa(classifier, kept).value
     assert found.lower - 1e-12 <= exact <= found.upper + 1e-12
+
+
+def test_what_is_in_reach_is_decided_exactly_whatever_stands_beside_it() -> None:
+    """A tied row whose exact arithmetic is out of reach does not make another one positive."""
+    hidden = [bt.Variable(f"H{i}", ("0", "1")) for i in range(12)]
+    middle = bt.Variable("M", ("0", "1"))
+    rows = np.full((2,) * 12 + (2,), 0.5)
+    network = bt.BayesianNetwork(
+        [bt.Variable("C", ("c", "n")), bt.Variable("F", ("f", "g")), *hidden, middle],
+        {"F": ["C"], "M": [h.name for h in hidden]},
+        {"C": [0.07, 0.93], "F": np.full((2, 2), 0.5), "M": rows, **{h.name: np.full(2, 0.5) for h in hidden}},
+    )
+    classifier = bt.Classifier(network, "C", "c", ["F", "M"], threshold=math.nextafter(0.07, 1))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ties, "EXACT_OPERATIONS", 100)
+        assert classifier.decide({"F": "f"}) is False
+        assert classifier.decide({"F": "f", "M": "0"}) is True  # out of reach: the band counts as positive
+        assert classifier.decide([{"F": "f"}, {"F": "f", "M": "0"}]).tolist() == [False, True]
+
+
+@pytest.mark.parametrize(("first", "second"), [(1e-17, 1e-18), (2e-17, 1e-17), (1e-15, 1e-17)])
+def test_posteriors_between_which_no_float_lies_are_not_cut_apart(first: float, second: float) -> None:
+    """A threshold is a 64-bit number: what only a finer one could separate counts as equal."""
+    network = bt.BayesianNetwork(
+        [bt.Variable("X", ("a", "b")), bt.Variable("C", ("+", "-")), bt.Variable("D", ("u", "v"))],
+        {"C": ["X"], "D": ["X", "C"]},
+        {"X": [0.5, 0.5], "C": [[1.0, first], [1.0, second]], "D": [[[0.5, 0.5]] * 2, [[1.0, 0.0], [0.0, 1.0]]]},
+    )
+    classifier = bt.Classifier(network, "C", "+", threshold=1.0)
+    exact, found = reference.maa(classifier, ["X"]), bt.maa(classifier, ["X"])
+    assert float(found) == pytest.approx(float(exact.value), abs=1e-13)
+    assert float(bt.eca(classifier, ["X"], found.threshold)) == pytest.approx(float(found), abs=1e-13)
 
 
 def near_ties(gap: float) -> bt.Classifier:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import numbers
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from bayestrim import documents, inference, ties
 from bayestrim.errors import ClassifierError, EvidenceError, ImpossibleEvidenceError, suggestion
-from bayestrim.files import read_text, write_atomically
+from bayestrim.files import read_text, write_file
 from bayestrim.network import BayesianNetwork, FloatArray, Variable
 from bayestrim.result import NEVER_POSITIVE
 from bayestrim.rows import IntArray, UnknownStates, encode
@@ -96,7 +96,7 @@ class Classifier:
             "features": _checked_features(network, target, known, features),
             "threshold": checked_threshold(threshold),
             "evidence": MappingProxyType(known),
-            "ignored": frozenset(ignored) - set(network.names),
+            "ignored": frozenset(_checked_names(ignored, "ignored")) - set(network.names),
         }
         for name, value in values.items():
             object.__setattr__(self, name, value)
@@ -123,8 +123,7 @@ class Classifier:
 
     @cached_property
     def _masses(self) -> inference.ClassMasses:
-        tables = inference.probabilities(self.network)
-        return inference.ClassMasses(self.network, self.target, self.features, self.evidence_codes, tables)
+        return inference.ClassMasses(self.network, self.target, self.features, self.evidence_codes)
 
     @cached_property
     def exact_posteriors(self) -> ties.ExactPosteriors:
@@ -186,7 +185,7 @@ class Classifier:
         codes, inverse = distinct(self.encode(rows, unknown=unknown))
         positive, negative = self._float_masses(codes)
         self._refuse_impossible(codes, positive + negative, inverse)
-        return self.exact_posteriors.decide(positive, negative, codes, self.threshold).positive[inverse]
+        return self.exact_posteriors.decide(positive, negative, codes, self.threshold)[inverse]
 
     def encode(self, rows: Any, *, unknown: UnknownStates = "error") -> IntArray:
         """Return rows as state numbers [rows, features], with -1 for what was not observed."""
@@ -250,9 +249,7 @@ class Classifier:
 
     def checked_subset(self, features: Iterable[str]) -> tuple[str, ...]:
         """Return some of the features in the classifier's own order, refusing names that are none of them."""
-        if isinstance(features, str):
-            raise ClassifierError(f"features must be a list of names, not the string {features!r}")
-        wanted = set(features)
+        wanted = set(_checked_names(features, "features"))
         for name in wanted - set(self.features):
             raise ClassifierError(f"{name!r} is not a feature of this classifier{suggestion(str(name), self.features)}")
         return tuple(feature for feature in self.features if feature in wanted)
@@ -265,7 +262,7 @@ class Classifier:
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the classifier to one JSON file that a person can read and `load` restores bit by bit."""
-        write_atomically(path, documents.dump(_document(self)).encode())
+        write_file(path, documents.dump(_document(self)).encode())
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Classifier:
@@ -313,7 +310,7 @@ def _checked_positive(target: Variable, given: str | Iterable[str] | None) -> tu
                 f"which state of {target.name!r} is positive? Name one or several of {', '.join(target.states)}"
             )
         given = likely
-    wanted = {given} if isinstance(given, str) else set(given)
+    wanted = {given} if isinstance(given, str) else set(_checked_names(given, "positive"))
     for state in wanted:
         target.index(state)
     if not wanted or len(wanted) == len(target):
@@ -324,20 +321,25 @@ def _checked_positive(target: Variable, given: str | Iterable[str] | None) -> tu
     return tuple(state for state in target.states if state in wanted)
 
 
+def _checked_names(given: Iterable[str], what: str) -> tuple[str, ...]:
+    """Return names as a tuple, refusing a single string and what is no list of strings."""
+    names = () if isinstance(given, str) or not isinstance(given, Iterable) else tuple(given)
+    if isinstance(given, str) or not isinstance(given, Iterable) or not all(isinstance(name, str) for name in names):
+        raise ClassifierError(f"{what} must be a list of names, not {given!r}")
+    return names
+
+
 def _checked_features(
     network: BayesianNetwork, target: str, known: Mapping[str, str], given: Iterable[str] | None
 ) -> tuple[str, ...]:
     if given is None:
         return tuple(name for name in network.names if name != target and name not in known)
-    if isinstance(given, str):
-        raise ClassifierError(f"features must be a list of names, not the string {given!r}")
-    features = tuple(given)
+    features = _checked_names(given, "features")
     for name in features:
         network.variable(name)
         if name == target or name in known:
-            raise ClassifierError(
-                f"{name!r} is the {'target' if name == target else 'evidence'} and cannot be a feature"
-            )
+            role = "the target" if name == target else "already known"
+            raise ClassifierError(f"{name!r} is {role} and cannot be a feature")
     if len(set(features)) < len(features):
         raise ClassifierError("a feature is named twice; features must differ")
     return features
@@ -345,9 +347,10 @@ def _checked_features(
 
 def checked_threshold(threshold: float) -> float:
     """Return a threshold as a float, refusing what lies outside 0 to 1 (`NEVER_POSITIVE` is allowed)."""
-    if not (isinstance(threshold, int | float | np.floating) and 0 <= threshold <= NEVER_POSITIVE):
-        raise ClassifierError(f"the threshold is {threshold!r}; it lies between 0 and 1")
-    return float(threshold)
+    number = isinstance(threshold, numbers.Real) and not isinstance(threshold, bool)
+    if not (number and 0 <= threshold <= NEVER_POSITIVE):
+        raise ClassifierError(f"the threshold is {threshold!r}; it is a number from 0 to 1")
+    return abs(float(threshold))
 
 
 def _document(classifier: Classifier) -> dict[str, Any]:

@@ -9,6 +9,9 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+LONGEST_WORD = 100
+"""The longest name that is compared with others to suggest the nearest."""
+
 
 class BayestrimError(Exception):
     """Base of every error this package raises on purpose."""
@@ -74,8 +77,9 @@ class RowSumWarning(UserWarning):
 def suggestion(word: str, allowed: Iterable[str]) -> str:
     """Return ``"; did you mean 'x'?"`` for the nearest allowed word, or the first few words allowed."""
     choices = list(allowed)
-    folded = {choice.casefold(): choice for choice in reversed(choices)}
-    near = difflib.get_close_matches(word.casefold(), folded, n=1)
+    # Comparing takes the product of the lengths: long names and long lists are not searched.
+    folded = {choice.casefold(): choice for choice in reversed(choices[:2000]) if len(choice) <= LONGEST_WORD}
+    near = difflib.get_close_matches(word.casefold(), folded, n=1) if len(word) <= LONGEST_WORD else []
     if near:
         return f"; did you mean {folded[near[0]]!r}?"
     if not choices:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -27,7 +27,11 @@ BLOCK_CELLS = 1 << 17
 SOFT_CELLS = 1 << 20
 """The widest product a batch of rows with different gaps may need before the rows are grouped by their gaps."""
 SAFE_EXPONENT = -900
-"""Products whose smallest entries multiply to more than 2 to this power cannot underflow, and are not rescaled."""
+"""Where the smallest entries of all tables multiply to more than 2 to this power, no product can underflow."""
+MOST_LAYOUTS = 256
+"""Layouts remembered at a time; rows with gaps at random would otherwise fill the memory with them."""
+ALWAYS_ALLOWED = 2**24
+"""Bytes too few to ask the system how many are free."""
 
 
 class Factor(NamedTuple):
@@ -95,25 +99,50 @@ def plan_elimination(scopes: Iterable[Iterable[int]], sizes: Mapping[int, int], 
     return Plan(tuple(order), max(widest, final), operations + final)
 
 
-def multiply(factors: Sequence[Factor], scope: tuple[int, ...], *, rescale: bool = False) -> npt.NDArray[Any]:
-    """Multiply factors into one table with the axes `scope` (which holds all their variables) and the batch.
+@dataclass(frozen=True)
+class Arithmetic:
+    """How probabilities are held, multiplied and summed.
 
-    With `rescale`, each product is divided by a power of two for each row, so that no row underflows; the result is
-    then proportional to the true one.
+    Attributes
+    ----------
+    dtype
+        The type of the arrays' elements.
+    one
+        What an allowed state's likelihood is.
+    zero
+        What a forbidden state's likelihood is.
+    times
+        Multiplies two arrays.
+    total
+        Sums an array over its first axis.
     """
+
+    dtype: type
+    one: float | int
+    zero: float | int
+    times: Callable[[npt.NDArray[Any], npt.NDArray[Any]], npt.NDArray[Any]]
+    total: Callable[[npt.NDArray[Any]], npt.NDArray[Any]]
+
+
+def _sum(table: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    return np.asarray(table.sum(axis=0), dtype=table.dtype)  # of objects in one dimension, the sum is no array
+
+
+FLOATS = Arithmetic(float, 1.0, 0.0, np.multiply, _sum)
+"""64-bit floats."""
+LOGARITHMS = Arithmetic(float, 0.0, -np.inf, np.add, np.logaddexp.reduce)
+"""Logarithms in 64-bit floats, for products too small for floats themselves."""
+INTEGERS = Arithmetic(object, 1, 0, np.multiply, _sum)
+"""Python's integers, which are exact."""
+
+
+def multiply(factors: Sequence[Factor], scope: tuple[int, ...], arithmetic: Arithmetic) -> npt.NDArray[Any]:
+    """Multiply factors into one table with the axes `scope` (which holds all their variables) and the batch."""
     aligned = sorted((_aligned(factor, scope) for factor in factors), key=lambda table: table.size)
     product = aligned[0]
     for table in aligned[1:]:
-        product = product * table
-        if rescale:
-            product = _rescaled(product)
+        product = arithmetic.times(product, table)
     return product
-
-
-def _rescaled(table: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    largest = table.max(axis=tuple(range(table.ndim - 1)))
-    rescaled: npt.NDArray[Any] = np.ldexp(table, -np.frexp(largest)[1])
-    return rescaled
 
 
 def _aligned(factor: Factor, scope: tuple[int, ...]) -> npt.NDArray[Any]:
@@ -124,15 +153,15 @@ def _aligned(factor: Factor, scope: tuple[int, ...]) -> npt.NDArray[Any]:
     return table.reshape(*shape, table.shape[-1])
 
 
-def eliminate(factors: Iterable[Factor], order: Sequence[int], *, rescale: bool = False) -> list[Factor]:
+def eliminate(factors: Iterable[Factor], order: Sequence[int], arithmetic: Arithmetic) -> list[Factor]:
     """Sum the variables of `order` out of the product of all factors, and return the factors that remain."""
     remaining = list(factors)
     for variable in order:
         touched = [factor for factor in remaining if variable in factor.scope]
         remaining = [factor for factor in remaining if variable not in factor.scope]
         others = tuple(dict.fromkeys(v for factor in touched for v in factor.scope if v != variable))
-        table = multiply(touched, (variable, *others), rescale=rescale)
-        remaining.append(Factor(others, table.sum(axis=0)))
+        table = multiply(touched, (variable, *others), arithmetic)
+        remaining.append(Factor(others, arithmetic.total(table)))
     return remaining
 
 
@@ -147,10 +176,17 @@ def normalised(table: FloatArray) -> FloatArray:
     return rows
 
 
-def can_underflow(tables: Tables) -> bool:
+def logarithms(table: FloatArray) -> FloatArray:
+    """Return a table's logarithms, minus infinity for zeros."""
+    with np.errstate(divide="ignore"):
+        return np.log(table)
+
+
+def can_underflow(network: BayesianNetwork) -> bool:
     """Tell whether a product of one entry from each table could leave the range of 64-bit floats."""
     exponent = 0.0
-    for table in tables.values():
+    for name in network.names:
+        table = network.table(name)
         positive = table[table > 0]
         exponent += math.log2(float(positive.min())) if positive.size else 0.0
     return exponent < SAFE_EXPONENT
@@ -169,10 +205,9 @@ class ClassMasses:
         The variables that rows may observe, in the order of their columns.
     evidence
         States, by number, of variables that are observed in every row.
-    tables
-        The network's tables, as normalised floats or as integers whose rows have one sum in each table.
-    exact
-        Whether the tables hold Python integers; the masses are then exact, up to one common factor.
+    integers
+        The network's tables as integers whose rows have one sum in each table; the masses are then exact integers.
+        Without them, 64-bit floats are used, or their logarithms where products could underflow.
     """
 
     def __init__(
@@ -181,44 +216,46 @@ class ClassMasses:
         target: str,
         features: Sequence[str],
         evidence: Mapping[str, int],
-        tables: Tables,
-        *,
-        exact: bool = False,
+        integers: Tables | None = None,
     ) -> None:
         self._network = network
         self._number = {name: i for i, name in enumerate(network.names)}
         self._sizes = {i: len(variable) for i, variable in enumerate(network.variables)}
         self._target = target
         self._features = tuple(features)
-        self._evidence = dict(evidence)
-        self._tables = tables
-        self._exact = exact
-        self._rescales = not self._exact and can_underflow(tables)
+        self._evidence = known_states(network, target, evidence)
         self._layouts: dict[tuple[bool, ...], _Layout] = {}
+        self._arithmetic, self._tables = INTEGERS, integers or {}
+        if integers is None:
+            tables = probabilities(network)
+            logarithmic = can_underflow(network)
+            self._arithmetic = LOGARITHMS if logarithmic else FLOATS
+            self._tables = {n: logarithms(table) for n, table in tables.items()} if logarithmic else tables
 
     def __call__(self, codes: IntArray) -> npt.NDArray[Any]:
-        """Return Pr(class, row) for each row, as an array [class states, rows].
+        """Return Pr(class, row) for each row, up to a factor for each row, as an array [class states, rows].
 
         Parameters
         ----------
         codes
             State numbers [rows, features]; -1 where a feature was not observed.
-
-        Notes
-        -----
-        Where a product could underflow, each row's masses are multiplied by a power of two of its own.
         """
-        result = np.empty((self._sizes[self._number[self._target]], len(codes)), dtype=object if self._exact else float)
+        states = self._sizes[self._number[self._target]]
+        result: npt.NDArray[Any] = np.empty((states, len(codes)), dtype=self._arithmetic.dtype)
         for chosen, layout in self._groups(codes):
-            block = max(16, min(4096, BLOCK_CELLS // layout.plan.widest))
+            block = max(1, min(4096, BLOCK_CELLS // layout.plan.widest))
+            _check_memory(layout.plan.widest * block, "posteriors of rows", None)
             for start in range(0, len(chosen), block):
                 rows = chosen[start : start + block]
                 result[:, rows] = self._block(layout, codes[rows])
-        return result
+        return _from_logarithms(result) if self._arithmetic is LOGARITHMS else result
 
-    def hardest(self, codes: IntArray) -> int:
-        """Return the number of multiplications that the costliest of the rows takes."""
-        return max((layout.plan.operations for _, layout in self._groups(codes)), default=0)
+    def operations(self, codes: IntArray) -> IntArray:
+        """Return the number of multiplications that each row takes."""
+        counts = np.zeros(len(codes), dtype=np.int64)
+        for chosen, layout in self._groups(codes):
+            counts[chosen] = min(layout.plan.operations, np.iinfo(np.int64).max)
+        return counts
 
     def _groups(self, codes: IntArray) -> list[tuple[IntArray, _Layout]]:
         """Group the rows so that each group is one batched elimination.
@@ -228,21 +265,27 @@ class ClassMasses:
         """
         everything = np.arange(len(codes))
         missing = codes < 0
-        layout = self._layout(np.asarray(missing.all(axis=0)), np.asarray(missing.any(axis=0)))
-        if not layout.soft or (layout.plan.widest <= SOFT_CELLS and not self._exact):
-            return [(everything, layout)]
+        never, sometimes = np.asarray(missing.all(axis=0)), np.asarray(missing.any(axis=0))
+        if self._arithmetic is not INTEGERS or (never == sometimes).all():
+            layout = self._layout(never, sometimes)
+            if not layout.soft or layout.plan.widest <= SOFT_CELLS:
+                return [(everything, layout)]
         patterns, group = np.unique(missing, axis=0, return_inverse=True)
         group = group.reshape(-1)
         return [(everything[group == i], self._layout(pattern, pattern)) for i, pattern in enumerate(patterns)]
 
     def _layout(self, never: npt.NDArray[np.bool_], sometimes_missing: npt.NDArray[np.bool_]) -> _Layout:
         key = (*never.tolist(), *sometimes_missing.tolist())
-        if key not in self._layouts:
-            self._layouts[key] = self._new_layout(never, sometimes_missing)
-        return self._layouts[key]
+        layout = self._layouts.get(key)
+        if layout is None:
+            if len(self._layouts) >= MOST_LAYOUTS:
+                self._layouts.clear()
+            layout = self._layouts[key] = self._new_layout(never, sometimes_missing)
+        return layout
 
     def _new_layout(self, never: npt.NDArray[np.bool_], sometimes_missing: npt.NDArray[np.bool_]) -> _Layout:
-        observed = [f for f, unseen in zip(self._features, never, strict=True) if not unseen]
+        columns = zip(self._features, never, strict=True)
+        observed = [f for f, unseen in columns if not unseen and f not in self._evidence]
         relevant = self._network.ancestors([self._target, *observed, *self._evidence])
         inner = {parent for name in relevant for parent in self._network.parents(name)}
         gaps = dict(zip(self._features, sometimes_missing, strict=True))
@@ -260,8 +303,8 @@ class ClassMasses:
         column = {feature: codes[:, i] for i, feature in enumerate(self._features)}
         factors = [self._family_factor(layout, name, family, column) for name, family in layout.families.items()]
         factors += [self._likelihood(feature, column[feature]) for feature in layout.soft]
-        left = eliminate(factors, layout.plan.order, rescale=self._rescales)
-        masses = multiply(left, (self._number[self._target],), rescale=self._rescales)
+        left = eliminate(factors, layout.plan.order, self._arithmetic)
+        masses = multiply(left, (self._number[self._target],), self._arithmetic)
         return np.broadcast_to(masses, (len(masses), len(codes)))
 
     def _family_factor(
@@ -270,7 +313,8 @@ class ClassMasses:
         """Return a variable's table with the axes of observed variables replaced by the batch's axis."""
         table = self._tables[name]
         if name in layout.padded:  # a last state "not observed", which code -1 picks
-            table = np.concatenate([table, table.sum(axis=-1, keepdims=True)], axis=-1)
+            total = self._arithmetic.total(np.moveaxis(table, -1, 0))
+            table = np.concatenate([table, total[..., None]], axis=-1)
         scope = tuple(self._number[v] for v in family if v not in layout.hard and v not in self._evidence)
         known = tuple(self._evidence.get(member, slice(None)) for member in family)
         table = table[(*known, None)]
@@ -287,7 +331,8 @@ class ClassMasses:
         number = self._number[feature]
         states = np.arange(self._sizes[number])[:, None]
         allowed = (codes == states) | (codes < 0)
-        return Factor((number,), allowed.astype(object if self._exact else float))
+        likelihood = np.where(allowed, self._arithmetic.one, self._arithmetic.zero)
+        return Factor((number,), likelihood.astype(self._arithmetic.dtype))
 
 
 @dataclass(frozen=True)
@@ -315,6 +360,19 @@ class _Layout:
     padded: frozenset[str]
 
 
+def known_states(network: BayesianNetwork, target: str, evidence: Mapping[str, int]) -> dict[str, int]:
+    """Return the evidence, and the only state of each variable that has just one: such a variable is always known."""
+    single = {variable.name: 0 for variable in network.variables if len(variable) == 1 and variable.name != target}
+    return {**single, **evidence}
+
+
+def _from_logarithms(table: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return numbers proportional to those whose logarithms are given, the largest along the first axis being 1."""
+    largest = table.max(axis=0)
+    scaled: npt.NDArray[Any] = np.exp(table - np.where(np.isfinite(largest), largest, 0.0))
+    return scaled
+
+
 def joint_table(
     network: BayesianNetwork,
     target: str,
@@ -330,7 +388,8 @@ def joint_table(
     network, target, features
         The network, its class and the features, in the order of the table's axes.
     evidence
-        States, by number, of variables that are observed.
+        States, by number, of variables that are observed. If the network's products could underflow under it, the
+        table is scaled so that its largest entry is 1.
     memory
         The bytes allowed, by default half of what is free.
 
@@ -341,30 +400,36 @@ def joint_table(
     """
     number = {name: i for i, name in enumerate(network.names)}
     sizes = {i: len(variable) for i, variable in enumerate(network.variables)}
-    keep = tuple(number[name] for name in (target, *features))
+    known = known_states(network, target, evidence)
+    keep = tuple(number[name] for name in (target, *features) if name not in known)
     relevant = network.ancestors([target, *features, *evidence])
+    arithmetic = LOGARITHMS if evidence and can_underflow(network) else FLOATS
     factors = []
     for name in network.topological_order:
         if name in relevant:
             family = (*network.parents(name), name)
-            index = tuple(evidence.get(member, slice(None)) for member in family)
-            scope = tuple(number[member] for member in family if member not in evidence)
-            factors.append(Factor(scope, normalised(network.table(name))[index][..., None]))
+            scope = tuple(number[member] for member in family if member not in known)
+            table = normalised(network.table(name))[tuple(known.get(member, slice(None)) for member in family)]
+            factors.append(Factor(scope, (logarithms(table) if arithmetic is LOGARITHMS else table)[..., None]))
     plan = plan_elimination([factor.scope for factor in factors], sizes, keep)
-    _check_memory(plan.widest, [len(network.variable(name)) for name in features], memory)
-    left = eliminate(factors, plan.order)
-    shape = [sizes[variable] for variable in keep]
-    return np.broadcast_to(multiply(left, keep)[..., 0], shape)
+    bits = sum(math.log2(sizes[variable]) for variable in keep[1:])
+    _check_memory(plan.widest, f"the joint table of {len(features)} features ({bits:.1f} bits)", memory)
+    joint = multiply(eliminate(factors, plan.order, arithmetic), keep, arithmetic)
+    if arithmetic is LOGARITHMS:
+        joint = _from_logarithms(joint.ravel()).reshape(joint.shape)
+    return np.broadcast_to(joint.reshape(joint.shape[:-1]), [sizes[v] for v in keep]).reshape(
+        [sizes[number[name]] for name in (target, *features)]
+    )
 
 
-def _check_memory(cells: int, states: Sequence[int], memory: int | None) -> None:
+def _check_memory(cells: int, what: str, memory: int | None) -> None:
+    need = 3 * 8 * cells  # a product and its two operands
+    if memory is None and need < ALWAYS_ALLOWED:
+        return
     allowed = free_memory() // 2 if memory is None else memory
-    need = 3 * 8 * cells  # a product, its two operands
     if need > allowed:
-        bits = sum(math.log2(count) for count in states)
         raise TooLargeError(
-            f"the joint table of {len(states)} features ({bits:.1f} bits) needs {need / 2**30:,.3g} GiB on the way; "
-            f"{allowed / 2**30:,.3g} GiB are allowed"
+            f"{what}: {need / 2**30:,.3g} GiB are needed on the way, and {allowed / 2**30:,.3g} GiB are allowed"
         )
 
 

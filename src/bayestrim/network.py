@@ -6,6 +6,7 @@ A table keeps the decimals it was given. A row stands for its decimals *divided 
 
 from __future__ import annotations
 
+import inspect
 import math
 import unicodedata
 import warnings
@@ -99,7 +100,7 @@ def table_fault(table: FloatArray) -> TableFault | None:
         if wrong.any():
             index = _first(wrong)
             return TableFault(f"the entry {float(table[index])!r} {message}", index)
-    off = np.abs(table.sum(axis=-1) - 1) > LARGEST_ROW_ERROR
+    off = np.abs(table.sum(axis=-1) - 1) > LARGEST_ROW_ERROR + 1e-12  # 0.99 as a float is off by a hair more
     if off.any():
         row = _first(off)
         return TableFault(
@@ -153,8 +154,16 @@ def warn_of_mended_rows(where: str, mended: Mapping[str, RowError], describe: Ma
         f"{where + ': ' if where else ''}{tables} rows that do not sum to 1; they were divided by their sum. "
         f"The worst is {describe[worst]}, off by {mended[worst].size:.3g}",
         RowSumWarning,
-        stacklevel=3,
+        stacklevel=_frames_of_this_package() + 1,
     )
+
+
+def _frames_of_this_package() -> int:
+    """Return how many calls lie between here and the caller's own code, which a warning should point to."""
+    frame, count = inspect.currentframe(), 0
+    while frame is not None and str(frame.f_globals.get("__name__", "")).partition(".")[0] == "bayestrim":
+        frame, count = frame.f_back, count + 1
+    return count - 1
 
 
 class BayesianNetwork:
@@ -195,6 +204,8 @@ class BayesianNetwork:
     ) -> None:
         self._variables = tuple(variables)
         self._name = name
+        if name != "":
+            _check_word(name, "a network's name")
         self._by_name = {variable.name: variable for variable in self._variables}
         if len(self._by_name) < len(self._variables):
             names = [variable.name for variable in self._variables]

@@ -6,6 +6,7 @@ the rest of the package and shares no line with it. A dozen features are within 
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
@@ -128,7 +129,7 @@ def maa(classifier: Classifier, features: Iterable[str]) -> BestThreshold:
     kept = list(features)
     posteriors = sorted({table.posterior(group) for group in table.kept(kept).values()})
     ends = [MINUS_INFINITY, *posteriors, INFINITY]
-    candidates = list(pairwise(ends))  # thresholds T with low < T ≤ high decide alike
+    candidates = [pair for pair in pairwise(ends) if _holds_a_float(*pair)]  # T with low < T ≤ high decide alike
     values = [_eca(table, kept, high) for _, high in candidates]
     best = max(values)
     merged: list[tuple[Fraction, Fraction]] = []
@@ -137,6 +138,12 @@ def maa(classifier: Classifier, features: Iterable[str]) -> BestThreshold:
             start = merged.pop()[0] if merged and merged[-1][1] == low else low
             merged.append((start, high))
     return BestThreshold(best, tuple(merged))
+
+
+def _holds_a_float(low: Fraction, high: Fraction) -> bool:
+    """Tell whether a 64-bit number, which thresholds are, lies above low and not above high."""
+    near = float(high)
+    return any(low < rational(t) <= high for t in (near, math.nextafter(near, -1.0), math.nextafter(near, -2.0)))
 
 
 def mpa(classifier: Classifier, features: Iterable[str]) -> Fraction:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
@@ -74,10 +73,16 @@ def _encode_frame(frame: Any, features: Sequence[Variable], unknown: UnknownStat
         wanted = ", ".join(repr(feature.name) for feature in features[:5])
         raise EvidenceError(f"the frame has no column of any feature ({wanted}{', …' if len(features) > 5 else ''})")
     columns = [
-        _encode_column(frame[f.name].to_numpy(), f, unknown) if f.name in present else np.full(len(frame), MISSING)
+        _encode_column(_values(frame[f.name]), f, unknown) if f.name in present else np.full(len(frame), MISSING)
         for f in features
     ]
     return _stack(columns, len(frame))
+
+
+def _values(column: Any) -> Sequence[Any] | npt.NDArray[Any]:
+    """Return a frame's column; times one by one, since NumPy's would come out as bare numbers."""
+    values: npt.NDArray[Any] = column.to_numpy()
+    return list(column) if values.dtype.kind in "mM" else values
 
 
 def _stack(columns: Sequence[IntArray], count: int) -> IntArray:
@@ -87,6 +92,8 @@ def _stack(columns: Sequence[IntArray], count: int) -> IntArray:
 def _encode_codes(rows: npt.NDArray[Any], features: Sequence[Variable], unknown: UnknownStates) -> IntArray:
     if rows.ndim != 2 or rows.shape[1] != len(features):
         raise EvidenceError(f"the array of rows has the shape {rows.shape}; (rows, {len(features)}) is needed")
+    if isinstance(rows, np.ma.MaskedArray):
+        rows = np.where(np.ma.getmaskarray(rows), MISSING, rows.data)
     if rows.dtype.kind == "f":
         rows = np.where(np.isnan(rows), MISSING, rows)
         if not (rows == np.floor(rows)).all():
@@ -109,15 +116,17 @@ def _encode_codes(rows: npt.NDArray[Any], features: Sequence[Variable], unknown:
 
 def _encode_column(values: Sequence[Any] | npt.NDArray[Any], feature: Variable, unknown: UnknownStates) -> IntArray:
     codes = _Codes(feature, unknown)
-    plain = values.tolist() if isinstance(values, np.ndarray) else values  # Python's objects hash alike
+    plain = values.tolist() if isinstance(values, np.ndarray) else values
+    # 1, 1.0 and True are equal keys of a dictionary, but may be different states.
+    keys = (value if type(value) is str else (type(value), value) for value in plain)
     try:
-        return np.fromiter((codes[value] for value in plain), dtype=np.int64, count=len(plain))
+        return np.fromiter((codes[key] for key in keys), dtype=np.int64, count=len(plain))
     except TypeError:
         raise EvidenceError(f"{feature.name!r} is given a list or another container; states are plain values") from None
 
 
 class _Codes(dict[Any, int]):
-    """From a value to its state number, worked out once per distinct value."""
+    """From a string, or another value with its type, to a state number, worked out once per distinct value."""
 
     def __init__(self, feature: Variable, unknown: UnknownStates) -> None:
         super().__init__()
@@ -125,8 +134,8 @@ class _Codes(dict[Any, int]):
         self._unknown = unknown
         self._by_name = {state: i for i, state in enumerate(feature.states)}
 
-    def __missing__(self, value: Any) -> int:
-        code = self[value] = self._find(value)
+    def __missing__(self, key: Any) -> int:
+        code = self[key] = self._find(key if isinstance(key, str) else key[1])
         return code
 
     def _find(self, value: Any) -> int:
@@ -143,10 +152,12 @@ class _Codes(dict[Any, int]):
 
 
 def is_missing(value: Any) -> bool:
-    """Tell whether a value stands for "not observed": None, NaN, pandas' NA and NaT."""
+    """Tell whether a value stands for "not observed": None, NaN of any kind, pandas' NA and NaT."""
+    if isinstance(value, str):
+        return False
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
-    return isinstance(value, float | np.floating) and math.isnan(value)
+    return bool(value != value)  # noqa: PLR0124 - what is not equal to itself is not a number
 
 
 def _spellings(value: Any) -> list[str]:

@@ -25,9 +25,11 @@ BoolArray = npt.NDArray[np.bool_]
 
 BAND = 1e-9
 """Width of the band, in log-odds: some million roundings of 64-bit arithmetic."""
+LOGARITHMIC_BAND = 1e-6
+"""The same where masses are computed by their logarithms, which lose digits by their size."""
 VANISHING = 1e-250
 """Beside masses of 1, sides of the comparison as small as this may be what underflow left."""
-EXACT_OPERATIONS = 1_000_000
+EXACT_OPERATIONS = 250_000
 """The most multiplications of short integers that one instance may take; beyond it, exactness is out of reach."""
 SHORT_BITS = 2000
 """Products of about so many bits multiply about as fast as short integers; twice as long ones count twice."""
@@ -35,22 +37,19 @@ EXACT_BITS = 1 << 13
 """The longest common denominator of a table's rows, in bits, that exact arithmetic will carry."""
 
 
-class Decisions(NamedTuple):
-    """Decisions for a number of instances.
+class Settled(NamedTuple):
+    """Exact decisions of instances in the band.
 
     Attributes
     ----------
     positive
         Whether each is decided positive.
-    tied
-        Whether each lies in the band.
-    settled
-        Whether those in the band were decided exactly; if not, they count as positive.
+    exact
+        Whether each was decided exactly; if not, it was out of reach and counts as positive.
     """
 
     positive: BoolArray
-    tied: BoolArray
-    settled: bool
+    exact: BoolArray
 
 
 class ExactPosteriors:
@@ -74,41 +73,50 @@ class ExactPosteriors:
         features: Sequence[str],
         evidence: Mapping[str, int],
     ) -> None:
-        self._network = network
+        self._network = network.ancestral([target, *features, *evidence])
         self._target = target
         self._positive = positive_states
         self._evidence = evidence
-        self._tables = _IntegerTables(network.ancestral([target, *features, *evidence]))
+        self._tables = _IntegerTables(self._network)
         self._masses = self._masses_of(features)
 
     def _masses_of(self, features: Sequence[str]) -> ClassMasses:
-        return ClassMasses(self._network, self._target, features, self._evidence, self._tables, exact=True)
+        return ClassMasses(self._network, self._target, features, self._evidence, self._tables)
 
     def of(self, features: Sequence[str]) -> ExactPosteriors:
-        """Return the same for instances that observe other features, sharing the integer tables."""
+        """Return the same for instances that observe some of the features, sharing the integer tables."""
         other = copy.copy(self)
         other._masses = self._masses_of(features)
         return other
 
-    def posteriors(self, codes: IntArray) -> list[Fraction] | None:
-        """Return the exact Pr(positive | instance) of each instance, or None where that is out of reach.
+    def posteriors(self, codes: IntArray) -> list[Fraction | None]:
+        """Return the exact Pr(positive | instance) of each instance, None where that is out of reach.
 
         Parameters
         ----------
         codes
             State numbers [instances, features], -1 where not observed; none may have probability zero.
         """
+        found: list[Fraction | None] = [None] * len(codes)
         try:
             length = 1 + self._tables.bits() / SHORT_BITS
         except _OutOfReachError:
-            return None
-        if self._masses.hardest(codes) * length > EXACT_OPERATIONS:
-            return None
-        masses = self._masses(codes)
+            return found
+        chosen = np.flatnonzero(self._masses.operations(codes) * length <= EXACT_OPERATIONS)
+        masses = self._masses(codes[chosen])
         positive, total = masses[self._positive].sum(axis=0), masses.sum(axis=0)
-        return [Fraction(int(p), int(t)) for p, t in zip(positive, total, strict=True)]
+        for i, p, t in zip(chosen, positive, total, strict=True):
+            found[i] = Fraction(int(p), int(t))
+        return found
 
-    def decide(self, positive: FloatArray, negative: FloatArray, codes: IntArray, threshold: float) -> Decisions:
+    def settle(self, codes: IntArray, threshold: float) -> Settled:
+        """Decide instances exactly, where that is in reach; what is not counts as positive."""
+        limit = as_written(threshold)
+        exact = self.posteriors(codes)
+        positive = np.array([posterior is None or posterior >= limit for posterior in exact], dtype=bool)
+        return Settled(positive, np.array([posterior is not None for posterior in exact], dtype=bool))
+
+    def decide(self, positive: FloatArray, negative: FloatArray, codes: IntArray, threshold: float) -> BoolArray:
         """Decide instances of which the class masses are known to 64-bit accuracy.
 
         Parameters
@@ -120,27 +128,25 @@ class ExactPosteriors:
         threshold
             The threshold.
         """
-        decided, tied = decide_in_floats(positive, negative, threshold, trust_zeros=self.trusts_zeros)
-        if not tied.any():
-            return Decisions(decided, tied, True)
-        settled = self.settle(codes[tied], threshold)
-        decided[tied] = True if settled is None else settled
-        return Decisions(decided, tied, settled is not None)
+        decided, tied = self.decide_in_floats(positive, negative, threshold)
+        if tied.any():
+            decided[tied] = self.settle(codes[tied], threshold).positive
+        return decided
 
-    def settle(self, codes: IntArray, threshold: float) -> list[bool] | None:
-        """Decide instances exactly, or return None where that is out of reach."""
-        exact = self.posteriors(codes)
-        limit = as_written(threshold)
-        return None if exact is None else [posterior >= limit for posterior in exact]
+    def decide_in_floats(
+        self, positive: FloatArray, negative: FloatArray, threshold: float
+    ) -> tuple[BoolArray, BoolArray]:
+        """Return the decisions of 64-bit arithmetic, and which lie in the band and must not be trusted."""
+        band = LOGARITHMIC_BAND if self._may_underflow else BAND
+        return decide_in_floats(positive, negative, threshold, band, trust_zeros=not self._may_underflow)
 
     @cached_property
-    def trusts_zeros(self) -> bool:
-        """Whether a mass of zero in 64-bit floats is a true zero: the network's products cannot underflow."""
-        return not can_underflow({name: self._network.table(name) for name in self._network.names})
+    def _may_underflow(self) -> bool:
+        return can_underflow(self._network)
 
 
 def decide_in_floats(
-    positive: FloatArray, negative: FloatArray, threshold: float, *, trust_zeros: bool = True
+    positive: FloatArray, negative: FloatArray, threshold: float, band: float = BAND, *, trust_zeros: bool = True
 ) -> tuple[BoolArray, BoolArray]:
     """Return the decisions of 64-bit arithmetic, and which of them lie in the band and must not be trusted.
 
@@ -153,7 +159,7 @@ def decide_in_floats(
         return everywhere, np.zeros_like(everywhere)
     for_, against = positive * float(1 - limit), negative * float(limit)
     larger = np.maximum(for_, against)
-    tied = (np.abs(for_ - against) <= BAND * larger) & (larger > 0)
+    tied = (np.abs(for_ - against) <= band * larger) & (larger > 0)
     vanishing = larger <= VANISHING * (positive + negative)
     if trust_zeros:
         vanishing &= (positive > 0) & (negative > 0)
