@@ -28,7 +28,8 @@ test: lint types contracts  ## check style, types and imports, then run all test
 	$(BIN)/python -m pytest
 
 test-deep: .venv/dev  ## run the tests that take long: fuzzing, more random cases, the largest networks
-	$(BIN)/python -m pytest tests tests/deep --hypothesis-profile=deep
+	$(BIN)/python -m pytest --hypothesis-profile=deep
+	$(BIN)/python -m pytest tests/deep
 
 lint: .venv/dev
 	$(BIN)/ruff check .

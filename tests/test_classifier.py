@@ -164,8 +164,9 @@ def test_numbers_and_truth_values_find_their_states() -> None:
     assert classifier.encode([{"G": True}, {"G": False}])[:, 1].tolist() == [1, 0]
     frame = pd.DataFrame({"F": [1, None], "G": [True, False]})
     assert classifier.encode(frame).tolist() == [[1, 1], [-1, 0]]
-    masked = np.ma.masked_array([[1, 0]], mask=[[False, True]])
-    assert classifier.encode(masked).tolist() == [[1, -1]]
+    for kind in (np.int8, np.uint8, np.uint64, np.float32):
+        masked = np.ma.masked_array(np.array([[1, 7]], dtype=kind), mask=[[False, True]])
+        assert classifier.encode(masked).tolist() == [[1, -1]]
     floats = np.array([[1.0, np.nan]])
     assert classifier.encode(floats).tolist() == [[1, -1]]
 
@@ -204,6 +205,7 @@ BAD_ROWS: dict[str, tuple[Any, str]] = {
     "a state number too large": (np.array([[0, 2, 0]]), "state number 2 for 'Q2', which has 2 states"),
     "an infinite state number": (np.array([[np.inf, 0, 0]]), "state number inf for 'Q1'"),
     "an unsigned number too large": (np.array([[0, 2**63, 0]], dtype=np.uint64), "for 'Q2', which has 2 states"),
+    "a lazy frame": (pl.LazyFrame({"Q1": ["+"]}), "LazyFrame are not there yet; give what collect"),
     "fractions": (np.array([[0.5, 0, 0]]), "holds fractions"),
     "an array of words": (np.array([["+", "+", "+"]]), "state numbers are needed"),
     "a string": ("Q1=+", "rows of type str are not understood"),
@@ -319,6 +321,7 @@ BAD_CLASSIFIERS: dict[str, tuple[Callable[[], object], str]] = {
         "already known to be '\\+', not '-'",
     ),
     "impossible evidence": (lambda: certain().given({"F": "never"}), "probability zero"),
+    "a feature already seen": (lambda: bt.sdp(quiz, {"Q1": "+"}, ["Q1"]), "'Q1' is already known to be '\\+'"),
     "evidence about nobody": (lambda: quiz.given({"Q4": "+"}), "no variable 'Q4'"),
     "a subset of other features": (lambda: quiz.restricted(["Q4"]), "'Q4' is not a feature .* known: 'Q1'"),
     "a subset as a string": (lambda: bt.eca(quiz, "Q1"), "must be a list of names"),
@@ -364,6 +367,18 @@ def test_the_saved_file_is_for_people_too(tmp_path: Path) -> None:
 DAMAGE: dict[str, tuple[Callable[[str], str], str]] = {
     "cut short": (lambda text: text[:200], "quiz.json:10:13: this is not JSON"),
     "another kind": (lambda text: text.replace("bayestrim classifier", "x"), 'says "format": "bayestrim classifier"'),
+    "an endless cost": (
+        lambda text: text.replace('"costs": {}', f'"costs": {{"Q1": {10**400}}}'),
+        "the cost of 'Q1' is 1000",
+    ),
+    "states in one word": (
+        lambda text: text.replace('"states": ["+", "-"]', '"states": "+-"'),
+        "states of 'Mastery' must be a list",
+    ),
+    "an odd ignored name": (
+        lambda text: text.replace('"ignored": []', '"ignored": ["\\ud800"]'),
+        "an ignored name must not",
+    ),
     "a list": (lambda text: "[]", "not a saved bayestrim classifier"),
     "a later version": (lambda text: text.replace('"version": 1', '"version": 9'), "version 9 is not supported"),
     "an entry gone": (lambda text: text.replace('"threshold"', '"treshold"'), "lacks 'threshold'"),

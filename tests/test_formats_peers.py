@@ -10,14 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pgmpy
+import pyagrum as gum
 import pytest
+from pgmpy import readwrite
 
 from bayestrim.formats import FORMATS, read_network, write_network
 from bayestrim.network import BayesianNetwork, Variable
-
-pgmpy = pytest.importorskip("pgmpy")
-readwrite = pytest.importorskip("pgmpy.readwrite")
-gum = pytest.importorskip("pyagrum")
 
 MODELS = Path(pgmpy.__file__).parent / "utils" / "example_models"
 QUICK = ["alarm", "asia", "cancer", "child", "earthquake", "insurance", "sachs", "survey", "win95pts"]

@@ -106,9 +106,7 @@ def test_a_joint_table_that_does_not_fit_is_refused_before_it_is_made() -> None:
     """The message states the features, the bits, the need and what is allowed."""
     network = model("hepar2")
     features = [leaf for leaf in network.leaves if leaf != "Cirrhosis"]
-    with pytest.raises(
-        bt.TooLargeError, match=r"41 features \(48.1 bits\): .* GiB are needed on the way, and .* are allowed"
-    ):
+    with pytest.raises(bt.TooLargeError, match=r"41 features \(48.1 bits\): .* GiB are needed, and .* are allowed"):
         inference.joint_table(network, "Cirrhosis", features, {})
     with pytest.raises(bt.TooLargeError, match="5 features"):
         inference.joint_table(network, *SUBSETS["hepar2"], {}, memory=1000)

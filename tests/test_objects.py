@@ -24,11 +24,12 @@ with warnings.catch_warnings():
     # The packages pgmpy brings along warn when they are imported, the compiled parts of pyAgrum also when they make
     # their first object of a kind: where warnings are errors, that ends the process.
     warnings.simplefilter("ignore")
-    pgmpy = pytest.importorskip("pgmpy")
-    gum = pytest.importorskip("pyagrum")
-    pandas = pytest.importorskip("pandas")
-    skbn = pytest.importorskip("pyagrum.skbn")
-    datasets = pytest.importorskip("sklearn.datasets")
+    import pandas
+    import pgmpy
+    import pyagrum as gum
+    from pyagrum import skbn
+    from sklearn import datasets
+
     INFLUENCE_DIAGRAM, MARKOV_FIELD = gum.InfluenceDiagram(), gum.MarkovRandomField()
     gum.fastBN("a->b")
     from pgmpy.factors.continuous import LinearGaussianCPD

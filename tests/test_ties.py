@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import bayestrim as bt
 from bayestrim import reference, ties
+from bayestrim.engines.cut import best_cut
 
 
 def one_decimal_naive_bayes(seed: int, features: int = 6) -> bt.Classifier:
@@ -115,10 +116,10 @@ def test_what_is_in_reach_is_decided_exactly_whatever_stands_beside_it() -> None
     """A tied row whose exact arithmetic is out of reach does not make another one positive."""
     hidden = [bt.Variable(f"H{i}", ("0", "1")) for i in range(12)]
     middle = bt.Variable("M", ("0", "1"))
-    rows = np.full((2,) * 12 + (2,), 0.5)
+    rows = np.full((2,) * 13 + (2,), 0.5)
     network = bt.BayesianNetwork(
         [bt.Variable("C", ("c", "n")), bt.Variable("F", ("f", "g")), *hidden, middle],
-        {"F": ["C"], "M": [h.name for h in hidden]},
+        {"F": ["C"], "M": ["C", *(h.name for h in hidden)]},
         {"C": [0.07, 0.93], "F": np.full((2, 2), 0.5), "M": rows, **{h.name: np.full(2, 0.5) for h in hidden}},
     )
     classifier = bt.Classifier(network, "C", "c", ["F", "M"], threshold=math.nextafter(0.07, 1))
@@ -141,6 +142,59 @@ def test_posteriors_between_which_no_float_lies_are_not_cut_apart(first: float, 
     exact, found = reference.maa(classifier, ["X"]), bt.maa(classifier, ["X"])
     assert float(found) == pytest.approx(float(exact.value), abs=1e-13)
     assert float(bt.eca(classifier, ["X"], found.threshold)) == pytest.approx(float(found), abs=1e-13)
+
+
+@given(st.randoms(use_true_random=False))
+def test_crowded_posteriors_are_cut_where_a_float_allows(random: Random) -> None:
+    """Posteriors of one minus a hair, a hair apart: the best cut that a float makes is found, and its threshold."""
+    count = random.randint(2, 6)
+    hairs = [random.choice([0.0, 1e-17, 2e-17, 1e-16, 1.2e-16, 3e-16, 1e-12, 1e-9, 0.3]) for _ in range(count)]
+    c_given = np.array([[1.0 - hair, hair] for hair in hairs])
+    d_given = np.array([[generators.random_row(random, 2) for _ in range(2)] for _ in range(count)])
+    network = bt.BayesianNetwork(
+        [
+            bt.Variable("X", tuple(f"x{i}" for i in range(count))),
+            bt.Variable("C", ("+", "-")),
+            bt.Variable("D", ("u", "v")),
+        ],
+        {"C": ["X"], "D": ["X", "C"]},
+        {"X": np.full(count, 1 / count), "C": c_given, "D": d_given},
+    )
+    classifier = bt.Classifier(network, "C", "+")
+    classifier = generators.with_threshold(classifier, generators.random_threshold(random, classifier))
+    exact, found = reference.maa(classifier, ["X"]), bt.maa(classifier, ["X"])
+    assert float(found) == pytest.approx(float(exact.value), abs=1e-12)
+    assert float(bt.eca(classifier, ["X"], found.threshold)) == pytest.approx(float(found), abs=2e-12)
+
+
+def test_the_classifiers_own_threshold_is_kept_where_it_is_as_good() -> None:
+    """Even if it lies between posteriors so close that nothing else asks to tell them apart."""
+    gap = 1e-12
+    network = bt.BayesianNetwork(
+        [bt.Variable("F", ("a", "b", "c")), bt.Variable("C", ("+", "-"))],
+        {"C": ["F"]},
+        {"F": [0.4, 0.3, 0.3], "C": [[0.5, 0.5], [0.5 - gap, 0.5 + gap], [0.9, 0.1]]},
+    )
+    best = bt.maa(bt.Classifier(network, "C", "+", threshold=0.5), ["F"])
+    assert float(best) == 1.0
+    assert best.threshold == 0.5
+
+
+def test_what_cannot_reach_the_class_does_not_put_exactness_out_of_reach() -> None:
+    """A wide grid of features beside an isolated class costs exact arithmetic nothing."""
+    side = 9
+    name = {(i, j): f"H{i}_{j}" for i in range(side) for j in range(side)}
+    parents = {name[i, j]: [name[k] for k in ((i - 1, j), (i, j - 1)) if k in name] for i, j in name}
+    tables = {node: np.full((2,) * len(above) + (2,), 0.5) for node, above in parents.items()}
+    network = bt.BayesianNetwork(
+        [bt.Variable("C", ("c", "n")), *(bt.Variable(node, ("0", "1")) for node in parents)],
+        parents,
+        {"C": np.array([0.5, 0.5]), **tables},
+    )
+    classifier = bt.Classifier(network, "C", "c", threshold=0.5000000001)
+    last = name[side - 1, side - 1]
+    assert classifier.decide({last: "0"}) is False
+    assert bt.eca(classifier.restricted([last]), []).kind == "exact"
 
 
 def near_ties(gap: float) -> bt.Classifier:
@@ -168,3 +222,54 @@ def test_nearly_equal_posteriors_are_split_exactly_where_it_pays(gap: float) -> 
     assert float(found) == pytest.approx(float(exact.value), abs=1e-13)
     assert float(found) == pytest.approx(0.925 if gap > 0 else 0.575, abs=1e-5)
     assert float(bt.eca(classifier, ["F1"], found.threshold)) == pytest.approx(float(found), abs=1e-13)
+
+
+def random_cut(random: Random) -> tuple[np.ndarray, list[Fraction], list[Fraction], list[Fraction]]:
+    """Return instances to cut: their masses in floats, and their exact posteriors and masses by decision."""
+    count = random.randint(1, 9)
+    tiny = Fraction(1, 10 ** random.randint(3, 15))
+    bases = [
+        random.choice([Fraction(0), Fraction(1), Fraction(1, 2), Fraction(1, 10), tiny, 1 - tiny]) for _ in range(3)
+    ]
+    posteriors, positive, negative = [], [], []
+    for _ in range(count):
+        base = random.choice(bases)
+        hair = random.randint(-4, 4) * Fraction(1, 10 ** random.choice([9, 10, 12, 14])) * min(base, 1 - base)
+        posteriors.append(base + random.choice([0, 1]) * hair)
+        mass = random.choice([Fraction(random.randint(1, 9)), Fraction(1, 10 ** random.randint(2, 200))])
+        share = Fraction(random.randint(0, 10), 10)
+        positive.append(mass * share)
+        negative.append(mass * (1 - share))
+    total = sum(positive) + sum(negative)
+    positive, negative = [p / total for p in positive], [p / total for p in negative]
+    mass = [
+        [
+            [float(m * p) for m, p in zip(masses, posteriors, strict=True)],
+            [float(m * (1 - p)) for m, p in zip(masses, posteriors, strict=True)],
+        ]
+        for masses in (positive, negative)
+    ]
+    return np.array(mass), posteriors, positive, negative
+
+
+@given(st.randoms(use_true_random=False))
+def test_the_best_cut_is_the_best_that_a_float_makes(random: Random) -> None:
+    """Chains of nearly equal posteriors, zeros and tiny masses: the value, the interval and the kept threshold."""
+    mass, posteriors, positive, negative = random_cut(random)
+    preferred = random.choice([float(posteriors[0]), 0.5, 0.0, 1.0, bt.NEVER_POSITIVE])
+    reach = random.choice([1.0, 1.0, 0.5])  # some exact posteriors may be out of reach
+    known = [posterior if random.random() < reach else None for posterior in posteriors]
+    cut = best_cut(mass, lambda chosen: [known[i] for i in chosen], preferred)
+
+    def agreement(threshold: float) -> float:
+        limit = ties.as_written(threshold)
+        rows = zip(posteriors, positive, negative, strict=True)
+        return float(sum(p if posterior >= limit else n for posterior, p, n in rows))
+
+    near = [x for q in map(float, posteriors) for x in (q, math.nextafter(q, -1), math.nextafter(q, 2))]
+    best = max(agreement(threshold) for threshold in [0.0, bt.NEVER_POSITIVE, *near] if threshold >= 0)
+    assert cut.value - 3e-12 <= best <= cut.potential + 3e-12
+    if None not in known:
+        assert cut.value == pytest.approx(best, abs=3e-12)
+        assert agreement(cut.thresholds.pick(preferred)) == pytest.approx(best, abs=3e-12)
+        assert preferred in cut.thresholds or agreement(preferred) < best - 1e-13

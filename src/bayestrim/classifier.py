@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
@@ -16,7 +16,7 @@ import numpy.typing as npt
 from bayestrim import documents, inference, ties
 from bayestrim.errors import ClassifierError, EvidenceError, ImpossibleEvidenceError, suggestion
 from bayestrim.files import read_text, write_file
-from bayestrim.network import BayesianNetwork, FloatArray, Variable
+from bayestrim.network import BayesianNetwork, FloatArray, Variable, check_word
 from bayestrim.result import NEVER_POSITIVE
 from bayestrim.rows import IntArray, UnknownStates, encode
 
@@ -83,7 +83,7 @@ class Classifier:
         threshold: float = 0.5,
         *,
         evidence: Mapping[str, str] | None = None,
-        ignored: Iterable[str] = (),
+        ignored: Collection[str] = (),
     ) -> None:
         variable = network.variable(target)
         known = {name: network.states(name)[network.variable(name).index(s)] for name, s in (evidence or {}).items()}
@@ -98,6 +98,8 @@ class Classifier:
             "evidence": MappingProxyType(known),
             "ignored": frozenset(_checked_names(ignored, "ignored")) - set(network.names),
         }
+        for name in ignored:
+            check_word(name, "an ignored name")
         for name, value in values.items():
             object.__setattr__(self, name, value)
 
@@ -250,7 +252,11 @@ class Classifier:
     def checked_subset(self, features: Iterable[str]) -> tuple[str, ...]:
         """Return some of the features in the classifier's own order, refusing names that are none of them."""
         wanted = set(_checked_names(features, "features"))
-        for name in wanted - set(self.features):
+        for name in sorted(wanted - set(self.features)):
+            if name in self.evidence:
+                raise ClassifierError(
+                    f"{name!r} is already known to be {self.evidence[name]!r}; it is no feature any more"
+                )
             raise ClassifierError(f"{name!r} is not a feature of this classifier{suggestion(str(name), self.features)}")
         return tuple(feature for feature in self.features if feature in wanted)
 

@@ -30,7 +30,7 @@ def to_network(saved: Mapping[str, Any]) -> BayesianNetwork:
     """Return the network that `of_network` described."""
     nodes = saved["variables"]
     return BayesianNetwork(
-        [Variable(node["name"], tuple(node["states"])) for node in nodes],
+        [Variable(node["name"], node["states"]) for node in nodes],
         {node["name"]: node["parents"] for node in nodes},
         {node["name"]: node["table"] for node in nodes},
         name=saved["name"],

@@ -11,6 +11,7 @@ import math
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,6 +31,8 @@ SAFE_EXPONENT = -900
 """Where the smallest entries of all tables multiply to more than 2 to this power, no product can underflow."""
 MOST_LAYOUTS = 256
 """Layouts remembered at a time; rows with gaps at random would otherwise fill the memory with them."""
+PRODUCT = 3
+"""Arrays that a product needs at once: itself and its two operands."""
 ALWAYS_ALLOWED = 2**24
 """Bytes too few to ask the system how many are free."""
 
@@ -136,6 +139,20 @@ INTEGERS = Arithmetic(object, 1, 0, np.multiply, _sum)
 """Python's integers, which are exact."""
 
 
+def connected(scopes: Iterable[Iterable[int]], variable: int) -> set[int]:
+    """Return the variables that a variable shares a factor with, directly or through others, and itself."""
+    neighbours: dict[int, set[int]] = {variable: set()}
+    for scope in scopes:
+        for member in scope:
+            neighbours.setdefault(member, set()).update(scope)
+    found, waiting = {variable}, [variable]
+    while waiting:
+        for other in neighbours[waiting.pop()] - found:
+            found.add(other)
+            waiting.append(other)
+    return found
+
+
 def multiply(factors: Sequence[Factor], scope: tuple[int, ...], arithmetic: Arithmetic) -> npt.NDArray[Any]:
     """Multiply factors into one table with the axes `scope` (which holds all their variables) and the batch."""
     aligned = sorted((_aligned(factor, scope) for factor in factors), key=lambda table: table.size)
@@ -224,7 +241,7 @@ class ClassMasses:
         self._target = target
         self._features = tuple(features)
         self._evidence = known_states(network, target, evidence)
-        self._layouts: dict[tuple[bool, ...], _Layout] = {}
+        self._layouts: dict[tuple[bool, ...], Layout] = {}
         self._arithmetic, self._tables = INTEGERS, integers or {}
         if integers is None:
             tables = probabilities(network)
@@ -242,22 +259,15 @@ class ClassMasses:
         """
         states = self._sizes[self._number[self._target]]
         result: npt.NDArray[Any] = np.empty((states, len(codes)), dtype=self._arithmetic.dtype)
-        for chosen, layout in self._groups(codes):
+        for chosen, layout in self.groups(codes):
             block = max(1, min(4096, BLOCK_CELLS // layout.plan.widest))
-            _check_memory(layout.plan.widest * block, "posteriors of rows", None)
+            check_memory(PRODUCT * layout.plan.widest * block, "posteriors of rows", None)
             for start in range(0, len(chosen), block):
                 rows = chosen[start : start + block]
                 result[:, rows] = self._block(layout, codes[rows])
         return _from_logarithms(result) if self._arithmetic is LOGARITHMS else result
 
-    def operations(self, codes: IntArray) -> IntArray:
-        """Return the number of multiplications that each row takes."""
-        counts = np.zeros(len(codes), dtype=np.int64)
-        for chosen, layout in self._groups(codes):
-            counts[chosen] = min(layout.plan.operations, np.iinfo(np.int64).max)
-        return counts
-
-    def _groups(self, codes: IntArray) -> list[tuple[IntArray, _Layout]]:
+    def groups(self, codes: IntArray) -> list[tuple[IntArray, Layout]]:
         """Group the rows so that each group is one batched elimination.
 
         Exact rows are always grouped by their gaps, so that what a row costs, and with it whether it is in reach,
@@ -274,7 +284,7 @@ class ClassMasses:
         group = group.reshape(-1)
         return [(everything[group == i], self._layout(pattern, pattern)) for i, pattern in enumerate(patterns)]
 
-    def _layout(self, never: npt.NDArray[np.bool_], sometimes_missing: npt.NDArray[np.bool_]) -> _Layout:
+    def _layout(self, never: npt.NDArray[np.bool_], sometimes_missing: npt.NDArray[np.bool_]) -> Layout:
         key = (*never.tolist(), *sometimes_missing.tolist())
         layout = self._layouts.get(key)
         if layout is None:
@@ -283,7 +293,7 @@ class ClassMasses:
             layout = self._layouts[key] = self._new_layout(never, sometimes_missing)
         return layout
 
-    def _new_layout(self, never: npt.NDArray[np.bool_], sometimes_missing: npt.NDArray[np.bool_]) -> _Layout:
+    def _new_layout(self, never: npt.NDArray[np.bool_], sometimes_missing: npt.NDArray[np.bool_]) -> Layout:
         columns = zip(self._features, never, strict=True)
         observed = [f for f, unseen in columns if not unseen and f not in self._evidence]
         relevant = self._network.ancestors([self._target, *observed, *self._evidence])
@@ -295,10 +305,14 @@ class ClassMasses:
         hidden = relevant - hard - set(self._evidence)
         families = {name: (*self._network.parents(name), name) for name in self._network.names if name in relevant}
         scopes = [tuple(self._number[v] for v in family if v in hidden) for family in families.values()]
+        if self._arithmetic is INTEGERS:  # the row is known to be possible: what cannot reach the target cancels out
+            reached = connected(scopes, self._number[self._target])
+            families = {n: f for (n, f), scope in zip(families.items(), scopes, strict=True) if reached & set(scope)}
+            scopes = [scope for scope in scopes if reached & set(scope)]
         plan = plan_elimination(scopes, self._sizes, [self._number[self._target]])
-        return _Layout(plan, families, soft, hard, padded)
+        return Layout(plan, families, soft, hard, padded)
 
-    def _block(self, layout: _Layout, codes: IntArray) -> npt.NDArray[Any]:
+    def _block(self, layout: Layout, codes: IntArray) -> npt.NDArray[Any]:
         """Run one elimination for rows whose gaps fit the layout; codes is [rows, features]."""
         column = {feature: codes[:, i] for i, feature in enumerate(self._features)}
         factors = [self._family_factor(layout, name, family, column) for name, family in layout.families.items()]
@@ -308,7 +322,7 @@ class ClassMasses:
         return np.broadcast_to(masses, (len(masses), len(codes)))
 
     def _family_factor(
-        self, layout: _Layout, name: str, family: tuple[str, ...], column: Mapping[str, IntArray]
+        self, layout: Layout, name: str, family: tuple[str, ...], column: Mapping[str, IntArray]
     ) -> Factor:
         """Return a variable's table with the axes of observed variables replaced by the batch's axis."""
         table = self._tables[name]
@@ -336,7 +350,7 @@ class ClassMasses:
 
 
 @dataclass(frozen=True)
-class _Layout:
+class Layout:
     """How rows with the same kind of gaps are computed.
 
     Attributes
@@ -413,7 +427,7 @@ def joint_table(
             factors.append(Factor(scope, (logarithms(table) if arithmetic is LOGARITHMS else table)[..., None]))
     plan = plan_elimination([factor.scope for factor in factors], sizes, keep)
     bits = sum(math.log2(sizes[variable]) for variable in keep[1:])
-    _check_memory(plan.widest, f"the joint table of {len(features)} features ({bits:.1f} bits)", memory)
+    check_memory(PRODUCT * plan.widest, f"the joint table of {len(features)} features ({bits:.1f} bits)", memory)
     joint = multiply(eliminate(factors, plan.order, arithmetic), keep, arithmetic)
     if arithmetic is LOGARITHMS:
         joint = _from_logarithms(joint.ravel()).reshape(joint.shape)
@@ -422,29 +436,32 @@ def joint_table(
     )
 
 
-def _check_memory(cells: int, what: str, memory: int | None) -> None:
-    need = 3 * 8 * cells  # a product and its two operands
+def check_memory(numbers: int, what: str, memory: int | None) -> None:
+    """Refuse what needs room for more numbers than fit in the memory allowed, by default half of what is free."""
+    need = 8 * numbers
     if memory is None and need < ALWAYS_ALLOWED:
         return
     allowed = free_memory() // 2 if memory is None else memory
     if need > allowed:
-        raise TooLargeError(
-            f"{what}: {need / 2**30:,.3g} GiB are needed on the way, and {allowed / 2**30:,.3g} GiB are allowed"
-        )
+        raise TooLargeError(f"{what}: {need / 2**30:,.3g} GiB are needed, and {allowed / 2**30:,.3g} GiB are allowed")
 
 
 def free_memory() -> int:
     """Return the bytes of memory that are free, as far as the system tells; 2 GiB where it does not."""
     try:
-        with open("/proc/meminfo", encoding="ascii") as lines:
-            fields = dict(line.split(":", 1) for line in lines)
-        return int(fields["MemAvailable"].split()[0]) * 1024
+        fields = dict(line.split(":", 1) for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines())
+        free = int(fields["MemAvailable"].split()[0]) * 1024
     except (OSError, KeyError, ValueError):
-        pass
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
-    except (AttributeError, OSError, ValueError):
-        return 2 << 30
+        try:
+            free = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
+        except (AttributeError, OSError, ValueError):
+            free = 2 << 30
+    try:  # a container may have been given less
+        group = Path("/sys/fs/cgroup")
+        limit, used = ((group / name).read_text(encoding="ascii") for name in ("memory.max", "memory.current"))
+        return min(free, max(0, int(limit) - int(used)))
+    except (OSError, ValueError):
+        return free
 
 
 def sample(network: BayesianNetwork, size: int, seed: int | np.random.Generator | None = None) -> dict[str, IntArray]:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import inspect
 import math
+import numbers
+import sys
 import unicodedata
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
@@ -45,12 +47,14 @@ class Variable:
     states: tuple[str, ...]
 
     def __post_init__(self) -> None:
+        check_word(self.name, "a variable's name")
+        if isinstance(self.states, str):
+            raise NetworkError(f"the states of {self.name!r} must be a list of names, not the string {self.states!r}")
         object.__setattr__(self, "states", tuple(self.states))
-        _check_word(self.name, "a variable's name")
         if not self.states:
             raise NetworkError(f"variable {self.name!r} has no states; at least one is needed")
         for state in self.states:
-            _check_word(state, f"a state of {self.name!r}")
+            check_word(state, f"a state of {self.name!r}")
         if len(set(self.states)) < len(self.states):
             twice = next(state for state in self.states if self.states.count(state) > 1)
             raise NetworkError(f"variable {self.name!r} has the state {twice!r} twice; states must differ")
@@ -69,7 +73,8 @@ class Variable:
             ) from None
 
 
-def _check_word(word: object, what: str) -> None:
+def check_word(word: object, what: str) -> None:
+    """Refuse what is no name: not a string, empty, or with control characters."""
     if not isinstance(word, str):
         raise NetworkError(f"{what} must be a string, not {word!r}")
     if not word:
@@ -205,7 +210,7 @@ class BayesianNetwork:
         self._variables = tuple(variables)
         self._name = name
         if name != "":
-            _check_word(name, "a network's name")
+            check_word(name, "a network's name")
         self._by_name = {variable.name: variable for variable in self._variables}
         if len(self._by_name) < len(self._variables):
             names = [variable.name for variable in self._variables]
@@ -420,6 +425,6 @@ def _rebuild(
 
 
 def _checked_cost(name: str, cost: float) -> float:
-    if not (isinstance(cost, int | float) and math.isfinite(cost) and cost >= 0):
+    if isinstance(cost, bool) or not isinstance(cost, numbers.Real) or not 0 <= cost <= sys.float_info.max:
         raise NetworkError(f"the cost of {name!r} is {cost!r}; a cost is a finite number of at least 0")
     return float(cost)

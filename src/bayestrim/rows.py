@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -37,13 +37,19 @@ def encode(
     """
     if unknown not in ("error", "missing"):
         raise EvidenceError(f"unknown={unknown!r}; it is 'error' or 'missing'")
+    if hasattr(type(rows), "collect"):  # before asking a lazy frame for its columns, which may be expensive
+        raise EvidenceError(f"rows of type {type(rows).__name__} are not there yet; give what collect() returns")
     if hasattr(rows, "columns") and hasattr(rows, "__getitem__"):
         return _encode_frame(rows, features, unknown)
     if isinstance(rows, np.ndarray):
         return _encode_codes(rows, features, unknown)
     if isinstance(rows, Sequence) and not isinstance(rows, str | bytes):
         return _encode_mappings(rows, features, also_known, unknown)
-    raise EvidenceError(
+    raise _not_understood(rows)
+
+
+def _not_understood(rows: Any) -> EvidenceError:
+    return EvidenceError(
         f"rows of type {type(rows).__name__} are not understood; give a mapping, a list of mappings, "
         "a pandas or polars frame, or an array of state numbers"
     )
@@ -65,6 +71,8 @@ def _encode_mappings(
 
 def _encode_frame(frame: Any, features: Sequence[Variable], unknown: UnknownStates) -> IntArray:
     names = list(frame.columns)
+    if not all(isinstance(name, Hashable) for name in names):
+        raise _not_understood(frame)
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise EvidenceError(f"the frame has the column {twice!r} twice; each may occur once")
@@ -92,26 +100,25 @@ def _stack(columns: Sequence[IntArray], count: int) -> IntArray:
 def _encode_codes(rows: npt.NDArray[Any], features: Sequence[Variable], unknown: UnknownStates) -> IntArray:
     if rows.ndim != 2 or rows.shape[1] != len(features):
         raise EvidenceError(f"the array of rows has the shape {rows.shape}; (rows, {len(features)}) is needed")
-    if isinstance(rows, np.ma.MaskedArray):
-        rows = np.where(np.ma.getmaskarray(rows), MISSING, rows.data)
+    hidden = np.ma.getmaskarray(rows) if isinstance(rows, np.ma.MaskedArray) else np.zeros(rows.shape, dtype=bool)
+    rows = np.asarray(rows)
     if rows.dtype.kind == "f":
-        rows = np.where(np.isnan(rows), MISSING, rows)
-        if not (rows == np.floor(rows)).all():
+        hidden |= np.isnan(rows)
+        if not (rows == np.floor(rows))[~hidden].all():
             raise EvidenceError("the array of rows holds fractions; it holds state numbers, or NaN where not observed")
     elif rows.dtype.kind not in "iu":
         raise EvidenceError(f"the array of rows holds {rows.dtype}; state numbers are needed (names go in mappings)")
     sizes = np.array([len(feature) for feature in features], dtype=np.int64)
-    beyond = rows >= sizes
-    if beyond.any():
-        if unknown == "error":
-            row, column = (int(i) for i in np.argwhere(beyond)[0])
-            raise EvidenceError(
-                f"row {row} has the state number {rows[row, column]:g} for {features[column].name!r}, "
-                f"which has {sizes[column]} states (numbered from 0)"
-            )
-        rows = np.where(beyond, MISSING, rows.astype(np.float64))
-    codes = rows.astype(np.int64)
-    return np.maximum(codes, MISSING, out=codes)
+    beyond = (rows >= sizes) & ~hidden
+    if beyond.any() and unknown == "error":
+        row, column = (int(i) for i in np.argwhere(beyond)[0])
+        raise EvidenceError(
+            f"row {row} has the state number {rows[row, column]:g} for {features[column].name!r}, "
+            f"which has {sizes[column]} states (numbered from 0)"
+        )
+    codes: IntArray = np.where(hidden | beyond, 0, rows).astype(np.int64)
+    codes[hidden | beyond | (codes < 0)] = MISSING
+    return codes
 
 
 def _encode_column(values: Sequence[Any] | npt.NDArray[Any], feature: Variable, unknown: UnknownStates) -> IntArray:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -98,15 +98,14 @@ class ExactPosteriors:
             State numbers [instances, features], -1 where not observed; none may have probability zero.
         """
         found: list[Fraction | None] = [None] * len(codes)
-        try:
-            length = 1 + self._tables.bits() / SHORT_BITS
-        except _OutOfReachError:
-            return found
-        chosen = np.flatnonzero(self._masses.operations(codes) * length <= EXACT_OPERATIONS)
-        masses = self._masses(codes[chosen])
-        positive, total = masses[self._positive].sum(axis=0), masses.sum(axis=0)
-        for i, p, t in zip(chosen, positive, total, strict=True):
-            found[i] = Fraction(int(p), int(t))
+        for rows, layout in self._masses.groups(codes):
+            bits = self._tables.bits(layout.families)
+            if bits is None or layout.plan.operations * (1 + bits / SHORT_BITS) > EXACT_OPERATIONS:
+                continue
+            masses = self._masses(codes[rows])
+            positive, total = masses[self._positive].sum(axis=0), masses.sum(axis=0)
+            for row, p, t in zip(rows.tolist(), positive, total, strict=True):
+                found[row] = Fraction(int(p), int(t))
         return found
 
     def settle(self, codes: IntArray, threshold: float) -> Settled:
@@ -186,34 +185,18 @@ def float_at_least(number: Fraction) -> float:
     return 0.0 - float_at_most(-number)
 
 
-class _OutOfReachError(Exception):
-    """Exact arithmetic would need numbers too long to be worth it."""
-
-
 class _IntegerTables(Mapping[str, npt.NDArray[Any]]):
     """A network's tables as arrays of Python integers, each table scaled by a factor of its own."""
 
     def __init__(self, network: BayesianNetwork) -> None:
         self._network = network
         self._made: dict[str, npt.NDArray[Any]] = {}
-        self._bits: int | None = None
+        self._lengths: dict[str, int | None] = {}
 
     def __getitem__(self, name: str) -> npt.NDArray[Any]:
         if name not in self._made:
             self._made[name] = _integer_table(self._network.table(name))
         return self._made[name]
-
-    def bits(self) -> int:
-        """Return the bits of the largest possible product of one entry from each table.
-
-        Raises
-        ------
-        _OutOfReachError
-            If some table alone is too much.
-        """
-        if self._bits is None:
-            self._bits = sum(int(self[name].max()).bit_length() for name in self)
-        return self._bits
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._network.names)
@@ -221,18 +204,43 @@ class _IntegerTables(Mapping[str, npt.NDArray[Any]]):
     def __len__(self) -> int:
         return len(self._network.names)
 
+    def bits(self, names: Iterable[str]) -> int | None:
+        """Return the bits of the largest product of one entry from each of some tables, None if that is too many."""
+        total = 0
+        for name in names:
+            if name not in self._lengths:
+                common = _common_sum(self._network.table(name))
+                self._lengths[name] = None if common is None else common.bit_length()
+            length = self._lengths[name]
+            if length is None:
+                return None
+            total += length
+        return total
 
-def _integer_table(table: FloatArray) -> npt.NDArray[Any]:
-    """Return integers proportional to a table's rows as written, all rows with one and the same sum."""
+
+def _as_integers(table: FloatArray) -> npt.NDArray[Any]:
+    """Return integers proportional to a table's entries as written."""
     values, where = np.unique(table, return_inverse=True)
     fractions = [as_written(value) for value in values.tolist()]
     scale = math.lcm(*(fraction.denominator for fraction in fractions))
-    integers = np.array([int(fraction * scale) for fraction in fractions], dtype=object)[where].reshape(table.shape)
-    sums = integers.sum(axis=-1, keepdims=True)
+    integers: npt.NDArray[Any] = np.array([int(fraction * scale) for fraction in fractions], dtype=object)
+    return integers[where].reshape(table.shape)
+
+
+def _common_sum(table: FloatArray) -> int | None:
+    """Return the smallest sum that all rows can be scaled to as integers, or None if it is too long."""
     common = 1
-    for total in set(np.ravel(sums).tolist()):
+    for total in set(np.ravel(_as_integers(table).sum(axis=-1)).tolist()):
         common = math.lcm(common, total)
         if common.bit_length() > EXACT_BITS:
-            raise _OutOfReachError
+            return None
+    return common
+
+
+def _integer_table(table: FloatArray) -> npt.NDArray[Any]:
+    """Return integers proportional to a table's rows as written, all rows with one and the same sum."""
+    integers = _as_integers(table)
+    sums = integers.sum(axis=-1, keepdims=True)
+    common = math.lcm(*set(np.ravel(sums).tolist()))
     scaled: npt.NDArray[Any] = integers * (common // sums)
     return scaled

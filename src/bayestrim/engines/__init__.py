@@ -34,7 +34,7 @@ _ENGINES: WeakKeyDictionary[Classifier, Engine] = WeakKeyDictionary()
 
 
 def engine_for(classifier: Classifier) -> Engine:
-    """Return the engine for a classifier, the same one for as long as the classifier lives."""
+    """Return the engine for a classifier, the same one for as long as it lives (or an equal one that asked first)."""
     engine = _ENGINES.get(classifier)
     if engine is None:
         engine = _ENGINES[classifier] = TableEngine(classifier)

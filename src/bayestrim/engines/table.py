@@ -6,7 +6,9 @@ negative, and of each class.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
@@ -15,9 +17,13 @@ from bayestrim import ties
 from bayestrim.classifier import Classifier
 from bayestrim.engines.cut import best_cut
 from bayestrim.errors import ImpossibleEvidenceError
-from bayestrim.inference import joint_table
+from bayestrim.inference import check_memory, joint_table
 from bayestrim.network import FloatArray
 from bayestrim.result import Interval, MaxAgreement
+from bayestrim.rows import IntArray
+
+MOST_COPIES = 16
+"""Arrays of the table's size that an engine holds at once, while it finds the best threshold for all features."""
 
 
 class TableEngine:
@@ -35,8 +41,10 @@ class TableEngine:
         self._features = tuple(variable.name for variable in classifier.feature_variables if len(variable) > 1)
         self._threshold = classifier.threshold
         self._exact = classifier.exact_posteriors.of(self._features)
-        joint = joint_table(classifier.network, classifier.target, self._features, classifier.evidence_codes)
         states = classifier.positive_states
+        sizes = [len(classifier.network.variable(name)) for name in self._features]
+        check_memory((len(states) + MOST_COPIES) * math.prod(sizes), f"a table of {len(sizes)} features", None)
+        joint = joint_table(classifier.network, classifier.target, self._features, classifier.evidence_codes)
         mass = np.stack([joint[states].sum(axis=0), joint[~states].sum(axis=0)])
         total = mass.sum()
         if not total > 0:
@@ -90,10 +98,15 @@ class TableEngine:
         """Return the best expected agreement over all thresholds (the paper's second algorithm)."""
         names, kept = self._kept(features)
         exact = self._exact.of(names)
-        possible = kept.sum(axis=(0, 1)) > 0
-        cells = np.argwhere(possible)
-        mass = kept.reshape(2, 2, -1)[:, :, possible.ravel()]
-        best = best_cut(mass, lambda chosen: exact.posteriors(cells[chosen]), self._threshold)
+        shape = kept.shape[2:]
+        mass = kept.reshape(2, 2, -1)
+        possible = np.flatnonzero(mass.sum(axis=(0, 1)) > 0)
+
+        def posteriors(chosen: IntArray) -> list[Fraction | None]:
+            cells = np.unravel_index(possible[chosen], shape) if shape else ()
+            return exact.posteriors(np.array(cells, dtype=np.int64).reshape(len(shape), len(chosen)).T)
+
+        best = best_cut(mass[:, :, possible], posteriors, self._threshold)
         value = _interval(best.value, best.potential, self._slack)
         return MaxAgreement(value, best.thresholds, best.thresholds.pick(self._threshold))
 
