@@ -13,11 +13,13 @@ print(f"{float(bt.eca(quiz, [], threshold=0.0)):.1%} of students pass. What if a
 print("kept     decisions that stay the same   with a threshold in")
 for kept in combinations(quiz.features, 2):
     best = bt.maa(quiz, kept)
-    print(f"{', '.join(kept):8} {float(best):>28.1%}   {best.thresholds}")
+    print(f"{', '.join(kept):8} {best:>28.1%}   {best.thresholds}")
+
+print("(a threshold above 0.25 passes nobody who saw only Q2 and Q3: that alone agrees with most decisions)")
 
 best = bt.maa(quiz, ["Q1", "Q2"])
 short = quiz.restricted(["Q1", "Q2"], best.threshold)
-print(f"\nKeep Q1 and Q2, and pass at {best.threshold:.3f}. The decisions of the short quiz, by answers:")
+print(f"\nKeep Q1 and Q2, and pass at {best.threshold:.3f}, the middle of that interval. The short quiz decides:")
 for answers in ("++", "+-", "-+", "--"):
     row = dict(zip(short.features, answers, strict=True))
     verdict = "pass" if short.decide(row) else "fail"

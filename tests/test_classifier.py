@@ -196,7 +196,7 @@ def test_dates_are_found_by_their_spelling() -> None:
 BAD_ROWS: dict[str, tuple[Any, str]] = {
     "an unknown state": ([{"Q1": "right"}], "'Q1' has no state 'right'; known: '\\+', '-'"),
     "an unknown state in a frame": (pd.DataFrame({"Q1": ["?"]}), "'Q1' has no state '\\?'"),
-    "a misspelt name": ([{}, {"q1": "+"}], "row 1 observes 'q1', which is unknown; did you mean 'Q1'"),
+    "a misspelt name": ([{}, {"q1": "+"}], "row 1 observes 'q1', which is not a feature; did you mean 'Q1'"),
     "a row that is no mapping": (["+"], "row 0 is '\\+'; a row is a mapping"),
     "a value that is a list": ([{"Q1": ["+"]}], "'Q1' is given a list"),
     "a frame of something else": (pd.DataFrame({"x": [1]}), "no column of any feature \\('Q1', 'Q2', 'Q3'\\)"),
@@ -455,3 +455,105 @@ def test_classifiers_describe_themselves() -> None:
     several = bt.Classifier(certain().network, "F", ["a", "b"])
     assert repr(several) == "Classifier(F in {a, b}, 1 features, threshold=0.5)"
     assert several.negative == ("never",)
+
+
+def test_other_variables_of_the_network_are_no_observations() -> None:
+    """What is in the network but not a feature is refused in rows; the label is passed over; `given` is the way."""
+    classifier = bt.Classifier(QUIZ, "Mastery", "+", ["Q1", "Q2"])
+    with pytest.raises(bt.UnknownNameError, match="observed is 'Q3', which is not a feature; known: 'Q1', 'Q2'"):
+        classifier.posterior({"Q3": "+"})
+    assert classifier.posterior({"Q1": "+", "Mastery": "-"}) == classifier.posterior({"Q1": "+"})
+    assert classifier.given({"Q3": "+"}).posterior({"Q1": "+"}) > classifier.posterior({"Q1": "+"})
+
+
+def test_rows_may_repeat_the_evidence_but_not_contradict_it() -> None:
+    """After `given`, rows may still hold what is known."""
+    after = quiz.given({"Q1": "+"})
+    assert after.posterior({"Q1": "+", "Q2": "+"}) == after.posterior({"Q2": "+"})
+    with pytest.raises(bt.EvidenceError, match=r"contradicts the evidence: 'Q1' is already known to be '\+'"):
+        after.posterior({"Q1": "-"})
+
+
+def test_a_misspelt_column_gives_a_warning() -> None:
+    """A feature without a column is not observed; a column of almost its name is pointed out."""
+    with pytest.warns(bt.ColumnWarning, match="no column 'Mastery', which is taken as not observed; it has 'mastery'"):
+        found = bt.Classifier(QUIZ, "Q1", "+").posterior(pd.DataFrame({"mastery": ["+"], "Q2": ["+"]}))
+    assert found[0] == bt.Classifier(QUIZ, "Q1", "+").posterior({"Q2": "+"})
+
+
+def test_a_frame_of_dropped_columns_is_a_frame_of_nothing_observed() -> None:
+    """Frames that fitted the original fit the restricted classifier."""
+    short = quiz.restricted(["Q1"])
+    assert short.posterior(pd.DataFrame({"Q2": ["+", "-"]})).tolist() == [0.1, 0.1]
+
+
+def test_a_series_is_a_row() -> None:
+    """A row of a pandas frame works like a mapping."""
+    frame = pd.DataFrame({"Q1": ["+"], "Q2": [None]})
+    assert quiz.posterior(frame.iloc[0]) == 0.25
+    assert quiz.given(frame.iloc[0]).posterior({}) == 0.25
+
+
+def test_features_given_as_a_set_have_the_networks_order() -> None:
+    """The order of a set changes from process to process; that of features must not."""
+    assert bt.Classifier(QUIZ, "Mastery", "+", {"Q3", "Q1", "Q2"}).features == ("Q1", "Q2", "Q3")
+
+
+def test_an_unknown_state_in_many_rows_is_named_with_its_row() -> None:
+    """The first bad row is named."""
+    with pytest.raises(bt.EvidenceError, match=r"^row 2: 'Q1' has no state 'x'"):
+        quiz.decide(pd.DataFrame({"Q1": ["+", None, "x", "y"]}))
+
+
+WRONG_THINGS: dict[str, tuple[Callable[[], object], str]] = {
+    "a path for a network": (
+        lambda: bt.Classifier("quiz.bif", "Mastery"),
+        "is a BayesianNetwork, not str; read_network",
+    ),  # type: ignore[arg-type]
+    "a network for a classifier": (lambda: bt.maa(QUIZ, []), "a Classifier is needed, not BayesianNetwork"),  # type: ignore[arg-type]
+    "a classifier to write": (lambda: bt.write_network(quiz, "a.bif"), "not Classifier; of a classifier, write its"),  # type: ignore[arg-type]
+    "nothing to read": (lambda: bt.read_network(None), "from a path or an open file, not from NoneType"),  # type: ignore[arg-type]
+    "a string as evidence": (lambda: bt.sdp(quiz, "Q1"), "evidence is a mapping from names to states, not str"),  # type: ignore[arg-type]
+    "half a hundred": (lambda: bt.Classifier(QUIZ, "Mastery", "+", threshold=50), r"50; .* \(50 % is 0.5\)"),
+    "a number for a state": (lambda: bt.Classifier(QUIZ, "Mastery", 0), "where it is not one state, must be a list"),  # type: ignore[arg-type]
+    "too much brute force": (lambda: bt.reference.maa(wide(), ["F1"]), "too many to write out one by one"),
+}
+
+
+def wide() -> bt.Classifier:
+    """Return a classifier with thirty features."""
+    return long_chain(30)
+
+
+@pytest.mark.parametrize("what", WRONG_THINGS)
+def test_wrong_things_are_refused_with_the_way_out(what: str) -> None:
+    """The message says what is needed and how to get it."""
+    call, words = WRONG_THINGS[what]
+    with pytest.raises(bt.BayestrimError, match=words):
+        call()
+
+
+def test_saved_classifiers_and_networks_are_not_taken_for_each_other(tmp_path: Path) -> None:
+    """Each reader names the other; a ZIP archive is told from a text."""
+    quiz.save(tmp_path / "quiz.json")
+    with pytest.raises(bt.FormatError, match="Classifier.load reads it"):
+        bt.read_network(tmp_path / "quiz.json")
+    (tmp_path / "quiz.zip").write_bytes(b"PK\x03\x04\x00\x00")
+    with pytest.raises(bt.FormatError, match="ZIP archive; unpack it first"):
+        bt.read_network(tmp_path / "quiz.zip")
+    with pytest.raises(FileNotFoundError, match="cannot read .*none.bif"):
+        bt.read_network(tmp_path / "none.bif")
+
+
+def test_answers_print_format_round_and_sort_like_numbers() -> None:
+    """Intervals order by their middles, and every answer fits an f-string."""
+    answers = [bt.eca(quiz, [question], 0.1) for question in quiz.features]
+    assert max(answers) == answers[0]
+    assert sorted(answers)[-1] == answers[0]
+    assert answers[0] > 0.9
+    assert f"{answers[0]:.1%}" == "90.8%"
+    assert f"{answers[0]}" == "0.9082"
+    assert round(answers[0], 2) == 0.91
+    best = bt.maa(quiz, ["Q1"])
+    assert f"{best:.1%}, {best}" == "90.8%, 0.9082 with any threshold in (0.015625, 0.25]"
+    assert dir(bt)[-1] == "__version__" or "maa" in dir(bt)

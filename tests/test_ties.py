@@ -241,15 +241,10 @@ def random_cut(random: Random) -> tuple[np.ndarray, list[Fraction], list[Fractio
         positive.append(mass * share)
         negative.append(mass * (1 - share))
     total = sum(positive) + sum(negative)
-    positive, negative = [p / total for p in positive], [p / total for p in negative]
-    mass = [
-        [
-            [float(m * p) for m, p in zip(masses, posteriors, strict=True)],
-            [float(m * (1 - p)) for m, p in zip(masses, posteriors, strict=True)],
-        ]
-        for masses in (positive, negative)
-    ]
-    return np.array(mass), posteriors, positive, negative
+    positive, negative = [p / total for p in positive], [n / total for n in negative]
+    chances = np.array([[posterior, 1 - posterior] for posterior in posteriors]).T
+    table = np.array([positive, negative])[:, None, :] * chances
+    return table.astype(float), posteriors, positive, negative
 
 
 @given(st.randoms(use_true_random=False))

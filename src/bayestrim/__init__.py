@@ -6,10 +6,12 @@ from bayestrim.classifier import Classifier
 from bayestrim.errors import (
     BayestrimError,
     ClassifierError,
+    ColumnWarning,
     EvidenceError,
     FileError,
     FormatError,
     ImpossibleEvidenceError,
+    MissingFileError,
     NetworkError,
     RowSumWarning,
     TooLargeError,
@@ -28,12 +30,14 @@ __all__ = [
     "BayestrimError",
     "Classifier",
     "ClassifierError",
+    "ColumnWarning",
     "EvidenceError",
     "FileError",
     "FormatError",
     "ImpossibleEvidenceError",
     "Interval",
     "MaxAgreement",
+    "MissingFileError",
     "NetworkError",
     "RowSumWarning",
     "ThresholdInterval",
@@ -52,3 +56,8 @@ __all__ = [
     "sdp",
     "write_network",
 ]
+
+
+def __dir__() -> list[str]:
+    """List the public names, without the modules they come from."""
+    return [*__all__, "__version__"]

@@ -10,6 +10,7 @@ from typing import Any
 
 from bayestrim.classifier import Classifier, checked_threshold
 from bayestrim.engines import engine_for
+from bayestrim.errors import ClassifierError
 from bayestrim.result import NEVER_POSITIVE, Interval, MaxAgreement
 
 
@@ -36,6 +37,7 @@ def eca(classifier: Classifier, features: Iterable[str], threshold: float | None
     >>> print(bt.eca(quiz, ["Q1", "Q3"], threshold=0.10))
     0.9082
     """
+    _check(classifier)
     new = classifier.threshold if threshold is None else checked_threshold(threshold)
     return engine_for(classifier).eca(classifier.checked_subset(features), new)
 
@@ -59,6 +61,7 @@ def maa(classifier: Classifier, features: Iterable[str]) -> MaxAgreement:
     >>> print(best.value, best.thresholds)
     0.9748 (0.0769231, 0.333333]
     """
+    _check(classifier)
     return engine_for(classifier).maa(classifier.checked_subset(features))
 
 
@@ -74,6 +77,7 @@ def mpa(classifier: Classifier, features: Iterable[str]) -> Interval:
     features
         The features that are kept.
     """
+    _check(classifier)
     return engine_for(classifier).mpa(classifier.checked_subset(features))
 
 
@@ -97,6 +101,7 @@ def sdp(classifier: Classifier, evidence: Mapping[str, Any], features: Iterable[
     >>> print(bt.sdp(quiz, {"Q1": "+"}))
     0.745
     """
+    _check(classifier)
     now = classifier.given(evidence)
     if features is not None:
         now = now.restricted(features)
@@ -120,4 +125,12 @@ def expected_sdp(
     evidence
         What has been observed before.
     """
+    _check(classifier)
     return eca(classifier.given(evidence or {}), features)
+
+
+def _check(classifier: Classifier) -> None:
+    if not isinstance(classifier, Classifier):
+        raise ClassifierError(
+            f"a Classifier is needed, not {type(classifier).__name__}; make one with Classifier(network, target, …)"
+        )

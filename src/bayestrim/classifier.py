@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
@@ -18,7 +18,7 @@ from bayestrim.errors import ClassifierError, EvidenceError, ImpossibleEvidenceE
 from bayestrim.files import read_text, write_file
 from bayestrim.network import BayesianNetwork, FloatArray, Variable, check_word
 from bayestrim.result import NEVER_POSITIVE
-from bayestrim.rows import IntArray, UnknownStates, encode
+from bayestrim.rows import IntArray, UnknownStates, encode, is_one_row
 
 BoolArray = npt.NDArray[np.bool_]
 
@@ -85,6 +85,11 @@ class Classifier:
         evidence: Mapping[str, str] | None = None,
         ignored: Collection[str] = (),
     ) -> None:
+        if not isinstance(network, BayesianNetwork):
+            raise ClassifierError(
+                f"the first argument is a BayesianNetwork, not {type(network).__name__}; read_network reads one from a "
+                "file, and from_pgmpy, from_pyagrum and from_sklearn convert other libraries' models"
+            )
         variable = network.variable(target)
         known = {name: network.states(name)[network.variable(name).index(s)] for name, s in (evidence or {}).items()}
         if target in known:
@@ -96,7 +101,7 @@ class Classifier:
             "features": _checked_features(network, target, known, features),
             "threshold": checked_threshold(threshold),
             "evidence": MappingProxyType(known),
-            "ignored": frozenset(_checked_names(ignored, "ignored")) - set(network.names),
+            "ignored": frozenset(_checked_names(ignored, "ignored")),
         }
         for name in ignored:
             check_word(name, "an ignored name")
@@ -162,8 +167,8 @@ class Classifier:
         """
         if impossible not in ("error", "nan"):
             raise EvidenceError(f"impossible={impossible!r}; it is 'error' or 'nan'")
-        if isinstance(rows, Mapping):
-            return float(self.posterior([rows], unknown=unknown, impossible=impossible)[0])
+        if is_one_row(rows):
+            return float(self.posterior([dict(rows)], unknown=unknown, impossible=impossible)[0])
         codes, inverse = distinct(self.encode(rows, unknown=unknown))
         positive, negative = self._float_masses(codes)
         total = positive + negative
@@ -182,16 +187,33 @@ class Classifier:
         Rows whose posterior is so near the threshold that rounding could decide are settled in exact arithmetic
         (module `ties`). Parameters are those of `posterior`; a row of probability zero is always an error.
         """
-        if isinstance(rows, Mapping):
-            return bool(self.decide([rows], unknown=unknown)[0])
+        if is_one_row(rows):
+            return bool(self.decide([dict(rows)], unknown=unknown)[0])
         codes, inverse = distinct(self.encode(rows, unknown=unknown))
         positive, negative = self._float_masses(codes)
         self._refuse_impossible(codes, positive + negative, inverse)
         return self.exact_posteriors.decide(positive, negative, codes, self.threshold)[inverse]
 
     def encode(self, rows: Any, *, unknown: UnknownStates = "error") -> IntArray:
-        """Return rows as state numbers [rows, features], with -1 for what was not observed."""
-        return encode(rows, self.feature_variables, self.ignored | set(self.network.names), unknown)
+        """Return rows as state numbers [rows, features], with -1 for what was not observed.
+
+        Rows may also hold the target, variables that a restriction dropped, and evidence that is already known; these
+        are passed over. Any other name is an error.
+        """
+        if self.evidence and isinstance(rows, list):
+            self._refuse_contradictions(rows)
+        return encode(rows, self.feature_variables, {self.target, *self.ignored, *self.evidence}, unknown)
+
+    def _refuse_contradictions(self, rows: list[Any]) -> None:
+        variables = [self.network.variable(name) for name in self.evidence]
+        seen = [{name: row[name] for name in self.evidence if name in row} for row in rows if isinstance(row, Mapping)]
+        codes = encode(seen, variables, ())
+        known = np.array(list(self.evidence_codes.values()))
+        for _, column in np.argwhere((codes >= 0) & (codes != known)):
+            name = variables[column].name
+            raise EvidenceError(
+                f"a row contradicts the evidence: {name!r} is already known to be {self.evidence[name]!r}"
+            )
 
     def _float_masses(self, codes: IntArray) -> tuple[FloatArray, FloatArray]:
         """Return Pr(positive, row) and Pr(negative, row), up to a factor for each row."""
@@ -206,8 +228,8 @@ class Classifier:
         seen = {**self.evidence, **{v.name: v.states[code] for v, code in variables if code >= 0}}
         words = [f"{name}={state}" for name, state in seen.items()]
         more = f" and {len(words) - 8} more" if len(words) > 8 else ""
-        row = int(np.argmax(inverse == bad))
-        raise ImpossibleEvidenceError(f"row {row} has probability zero in the network: {', '.join(words[:8])}{more}")
+        which = f"row {int(np.argmax(inverse == bad))}" if len(inverse) > 1 else "what was observed"
+        raise ImpossibleEvidenceError(f"{which} has probability zero in the network: {', '.join(words[:8])}{more}")
 
     def given(self, evidence: Mapping[str, Any]) -> Classifier:
         """Return this classifier after some variables have been observed.
@@ -222,6 +244,9 @@ class Classifier:
         Classifier
             One whose features are those not yet seen, and whose posteriors take the evidence into account.
         """
+        if not is_one_row(evidence):
+            raise EvidenceError(f"evidence is a mapping from names to states, not {type(evidence).__name__}")
+        evidence = dict(evidence)
         for name in evidence:
             self.network.variable(name)
         seen = [self.network.variable(name) for name in evidence]
@@ -257,13 +282,16 @@ class Classifier:
                 raise ClassifierError(
                     f"{name!r} is already known to be {self.evidence[name]!r}; it is no feature any more"
                 )
-            raise ClassifierError(f"{name!r} is not a feature of this classifier{suggestion(str(name), self.features)}")
+            where = " (it is another variable of the network)" if name in self.network else ""
+            raise ClassifierError(
+                f"{name!r} is not a feature of this classifier{where}{suggestion(name, self.features)}"
+            )
         return tuple(feature for feature in self.features if feature in wanted)
 
     def _with(
         self, network: BayesianNetwork, features: Sequence[str], threshold: float, evidence: Mapping[str, str]
     ) -> Classifier:
-        ignored = self.ignored | set(self.network.names)
+        ignored = (self.ignored | set(self.features)) - {*features, *evidence}
         return Classifier(network, self.target, self.positive, features, threshold, evidence=evidence, ignored=ignored)
 
     def save(self, path: str | PathLike[str]) -> None:
@@ -316,7 +344,7 @@ def _checked_positive(target: Variable, given: str | Iterable[str] | None) -> tu
                 f"which state of {target.name!r} is positive? Name one or several of {', '.join(target.states)}"
             )
         given = likely
-    wanted = {given} if isinstance(given, str) else set(_checked_names(given, "positive"))
+    wanted = {given} if isinstance(given, str) else set(_checked_names(given, "positive, where it is not one state,"))
     for state in wanted:
         target.index(state)
     if not wanted or len(wanted) == len(target):
@@ -343,6 +371,9 @@ def _checked_features(
     features = _checked_names(given, "features")
     for name in features:
         network.variable(name)
+    if isinstance(given, Set):  # whose order changes from one process to the next
+        features = tuple(name for name in network.names if name in given)
+    for name in features:
         if name == target or name in known:
             role = "the target" if name == target else "already known"
             raise ClassifierError(f"{name!r} is {role} and cannot be a feature")
@@ -355,7 +386,8 @@ def checked_threshold(threshold: float) -> float:
     """Return a threshold as a float, refusing what lies outside 0 to 1 (`NEVER_POSITIVE` is allowed)."""
     number = isinstance(threshold, numbers.Real) and not isinstance(threshold, bool)
     if not (number and 0 <= threshold <= NEVER_POSITIVE):
-        raise ClassifierError(f"the threshold is {threshold!r}; it is a number from 0 to 1")
+        hint = " (50 % is 0.5)" if number and threshold > 1 else ""
+        raise ClassifierError(f"the threshold is {threshold!r}; it is a number from 0 to 1{hint}")
     return abs(float(threshold))
 
 

@@ -72,7 +72,9 @@ def load(text: str, origin: str, kind: str, version: int, restore: Callable[[Map
     try:
         saved = json.loads(text)
     except json.JSONDecodeError as error:
-        raise FormatError(f"this is not JSON: {error.msg}", origin, error.lineno, error.colno) from None
+        raise FormatError(
+            f"this is not JSON, as a saved {kind} is: {error.msg}", origin, error.lineno, error.colno
+        ) from None
     except (RecursionError, ValueError):
         raise FormatError(
             f"this is not a saved {kind}: it is nested too deeply or holds too long a number", origin

@@ -50,6 +50,10 @@ class FileError(BayestrimError, OSError):
     """A file that could not be opened, read or written."""
 
 
+class MissingFileError(FileError, FileNotFoundError):
+    """A file or folder that does not exist."""
+
+
 class UnknownNameError(BayestrimError, LookupError):
     """A variable, state or format that does not exist; the message suggests the nearest one."""
 
@@ -68,6 +72,10 @@ class ImpossibleEvidenceError(EvidenceError):
 
 class TooLargeError(BayestrimError, MemoryError):
     """A computation that does not fit; the message states what it needs and what is allowed."""
+
+
+class ColumnWarning(UserWarning):
+    """A frame lacks a feature's column but has one whose name is almost the same."""
 
 
 class RowSumWarning(UserWarning):

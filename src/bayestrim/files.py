@@ -9,7 +9,7 @@ import tempfile
 from os import PathLike
 from pathlib import Path
 
-from bayestrim.errors import FileError, FormatError
+from bayestrim.errors import FileError, FormatError, MissingFileError
 
 
 def read_text(path: str | PathLike[str]) -> str:
@@ -19,7 +19,13 @@ def read_text(path: str | PathLike[str]) -> str:
     except UnicodeDecodeError:
         raise FormatError("this is not UTF-8 text", str(path)) from None
     except (OSError, ValueError) as error:  # ValueError: a name that no file can have
-        raise FileError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from error
+        raise file_error("read", path, error) from None
+
+
+def file_error(verb: str, path: str | PathLike[str], error: Exception) -> FileError:
+    """Return the package's own error for one of the system's, which is still a FileNotFoundError where that was."""
+    kind = MissingFileError if isinstance(error, FileNotFoundError) else FileError
+    return kind(f"cannot {verb} {path or 'the file'}: {getattr(error, 'strerror', None) or error}")
 
 
 def write_file(path: str | PathLike[str], content: bytes) -> None:
@@ -34,7 +40,7 @@ def write_file(path: str | PathLike[str], content: bytes) -> None:
         else:
             _replace(target, content)
     except (OSError, ValueError) as error:
-        raise FileError(f"cannot write {path}: {getattr(error, 'strerror', None) or error}") from error
+        raise file_error("write", path, error) from None
 
 
 def _replace(target: Path, content: bytes) -> None:

@@ -14,6 +14,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from bayestrim.classifier import Classifier
+from bayestrim.errors import TooLargeError
 from bayestrim.network import BayesianNetwork
 
 Instance = tuple[str, ...]
@@ -23,6 +24,8 @@ MINUS_INFINITY = Fraction(-1)
 """Stands for a lower end that every threshold exceeds."""
 INFINITY = Fraction(2)
 """Stands for an upper end that no threshold exceeds."""
+MOST_WORLDS = 2_000_000
+"""The most joint instances that are written out: a few minutes' work."""
 
 
 class BestThreshold(NamedTuple):
@@ -39,6 +42,12 @@ def rational(number: float) -> Fraction:
 
 def worlds(network: BayesianNetwork) -> Iterator[tuple[dict[str, str], Fraction]]:
     """Yield every joint instance of positive probability, with its probability."""
+    count = math.prod(len(variable) for variable in network.variables)
+    if count > MOST_WORLDS:
+        raise TooLargeError(
+            f"{count:,} joint instances of {len(network.variables)} variables are too many to write out one by one; "
+            f"brute force takes at most {MOST_WORLDS:,}"
+        )
     yield from _extend(network, list(network.topological_order), {}, Fraction(1))
 
 
@@ -60,12 +69,17 @@ def posterior(classifier: Classifier, evidence: Mapping[str, str]) -> Fraction:
     """Return Pr(positive | evidence)."""
     seen = {**classifier.evidence, **evidence}
     positive = total = Fraction(0)
-    for world, probability in worlds(classifier.network):
+    for world, probability in worlds(_needed(classifier, seen)):
         if all(world[name] == state for name, state in seen.items()):
             total += probability
             if world[classifier.target] in classifier.positive:
                 positive += probability
     return positive / total
+
+
+def _needed(classifier: Classifier, names: Iterable[str]) -> BayesianNetwork:
+    """Return the class, some variables, the evidence and their ancestors: the rest sums to 1."""
+    return classifier.network.ancestral([classifier.target, *names, *classifier.evidence])
 
 
 class Table:
@@ -82,7 +96,7 @@ class Table:
         self.threshold = rational(classifier.threshold)
         self.mass: dict[Instance, Fraction] = defaultdict(Fraction)
         self.positive: dict[Instance, Fraction] = defaultdict(Fraction)
-        for world, probability in worlds(classifier.network):
+        for world, probability in worlds(_needed(classifier, classifier.features)):
             if all(world[name] == state for name, state in classifier.evidence.items()):
                 instance = tuple(world[feature] for feature in classifier.features)
                 self.mass[instance] += probability

@@ -47,6 +47,22 @@ class Interval:
         """Tell whether a value lies between the ends."""
         return self.lower <= value <= self.upper
 
+    def __lt__(self, other: Interval | float) -> bool:
+        """Order by the middle, as `max` and `sorted` want it."""
+        return float(self) < float(other)
+
+    def __gt__(self, other: Interval | float) -> bool:
+        """Order by the middle."""
+        return float(self) > float(other)
+
+    def __round__(self, digits: int | None = None) -> float:
+        """Round the middle."""
+        return round(float(self), digits)
+
+    def __format__(self, spec: str) -> str:
+        """Format the middle as a number, or without a format the interval."""
+        return format(float(self), spec) if spec else str(self)
+
     @property
     def width(self) -> float:
         """The distance between the ends."""
@@ -127,3 +143,10 @@ class MaxAgreement:
     def __float__(self) -> float:
         """Return the value."""
         return float(self.value)
+
+    def __format__(self, spec: str) -> str:
+        """Format the value as a number, or without a format as `str` does."""
+        return format(float(self), spec) if spec else str(self)
+
+    def __str__(self) -> str:
+        return f"{self.value} with any threshold in {self.thresholds}"

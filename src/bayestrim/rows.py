@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import difflib
+import warnings
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from bayestrim.errors import EvidenceError, UnknownNameError, suggestion
+from bayestrim.errors import ColumnWarning, EvidenceError, UnknownNameError, suggestion
 from bayestrim.network import Variable
 
 IntArray = npt.NDArray[np.int64]
@@ -16,6 +18,13 @@ UnknownStates = Literal["error", "missing"]
 
 MISSING = -1
 """The code of a value that was not observed."""
+MOST_COMPARED = 200
+"""The most columns of a frame that are searched for a misspelt feature."""
+
+
+def is_one_row(rows: Any) -> bool:
+    """Tell whether something is a single row: a mapping, or a pandas Series with names for its index."""
+    return isinstance(rows, Mapping) or (type(rows).__name__ == "Series" and hasattr(rows, "keys"))
 
 
 def encode(
@@ -31,7 +40,7 @@ def encode(
     features
         The features, in the order of the columns.
     also_known
-        Names that mappings may hold beside the features, and that are passed over.
+        Names that rows may hold beside the features, and that are passed over.
     unknown
         What to do with a value that is no state of its feature: raise, or take it as not observed.
     """
@@ -40,7 +49,7 @@ def encode(
     if hasattr(type(rows), "collect"):  # before asking a lazy frame for its columns, which may be expensive
         raise EvidenceError(f"rows of type {type(rows).__name__} are not there yet; give what collect() returns")
     if hasattr(rows, "columns") and hasattr(rows, "__getitem__"):
-        return _encode_frame(rows, features, unknown)
+        return _encode_frame(rows, features, also_known, unknown)
     if isinstance(rows, np.ndarray):
         return _encode_codes(rows, features, unknown)
     if isinstance(rows, Sequence) and not isinstance(rows, str | bytes):
@@ -64,20 +73,25 @@ def _encode_mappings(
             raise EvidenceError(f"row {position} is {row!r}; a row is a mapping from names to states")
         if not row.keys() <= known:
             name = next(name for name in row if name not in known)
-            raise UnknownNameError(f"row {position} observes {name!r}, which is unknown{suggestion(str(name), known)}")
+            names = [feature.name for feature in features]
+            where = f"row {position} observes" if len(rows) > 1 else "observed is"
+            raise UnknownNameError(f"{where} {name!r}, which is not a feature{suggestion(str(name), names)}")
     columns = [_encode_column([row.get(f.name) for row in rows], f, unknown) for f in features]
     return _stack(columns, len(rows))
 
 
-def _encode_frame(frame: Any, features: Sequence[Variable], unknown: UnknownStates) -> IntArray:
+def _encode_frame(
+    frame: Any, features: Sequence[Variable], also_known: Iterable[str], unknown: UnknownStates
+) -> IntArray:
     names = list(frame.columns)
     if not all(isinstance(name, Hashable) for name in names):
         raise _not_understood(frame)
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise EvidenceError(f"the frame has the column {twice!r} twice; each may occur once")
-    present = set(names)
-    if features and not any(feature.name in present for feature in features):
+    present, known = set(names), set(also_known)
+    _warn_of_near_misses([f.name for f in features if f.name not in present], present - known, features)
+    if features and not present & ({feature.name for feature in features} | known):
         wanted = ", ".join(repr(feature.name) for feature in features[:5])
         raise EvidenceError(f"the frame has no column of any feature ({wanted}{', …' if len(features) > 5 else ''})")
     columns = [
@@ -85,6 +99,19 @@ def _encode_frame(frame: Any, features: Sequence[Variable], unknown: UnknownStat
         for f in features
     ]
     return _stack(columns, len(frame))
+
+
+def _warn_of_near_misses(absent: Sequence[str], others: set[Any], features: Sequence[Variable]) -> None:
+    """Warn where a feature has no column but another column has almost its name."""
+    candidates = {str(name).casefold(): name for name in others - {feature.name for feature in features}}
+    for name in absent if len(candidates) <= MOST_COMPARED else ():
+        near = difflib.get_close_matches(name.casefold(), candidates, n=1, cutoff=0.85)
+        if near:
+            warnings.warn(
+                f"the frame has no column {name!r}, which is taken as not observed; it has {candidates[near[0]]!r}",
+                ColumnWarning,
+                stacklevel=6,
+            )
 
 
 def _values(column: Any) -> Sequence[Any] | npt.NDArray[Any]:
@@ -128,6 +155,11 @@ def _encode_column(values: Sequence[Any] | npt.NDArray[Any], feature: Variable, 
     keys = (value if type(value) is str else (type(value), value) for value in plain)
     try:
         return np.fromiter((codes[key] for key in keys), dtype=np.int64, count=len(plain))
+    except EvidenceError as error:
+        bad = next(
+            i for i, value in enumerate(plain) if (value if type(value) is str else (type(value), value)) not in codes
+        )
+        raise EvidenceError(f"row {bad}: {error}" if len(plain) > 1 else str(error)) from None
     except TypeError:
         raise EvidenceError(f"{feature.name!r} is given a list or another container; states are plain values") from None
 
@@ -155,6 +187,7 @@ class _Codes(dict[Any, int]):
             return MISSING
         raise EvidenceError(
             f"{self._feature.name!r} has no state {value!r}{suggestion(str(value), self._feature.states)}"
+            " (unknown='missing' takes such values as not observed)"
         )
 
 

@@ -43,7 +43,11 @@ class TableEngine:
         self._exact = classifier.exact_posteriors.of(self._features)
         states = classifier.positive_states
         sizes = [len(classifier.network.variable(name)) for name in self._features]
-        check_memory((len(states) + MOST_COPIES) * math.prod(sizes), f"a table of {len(sizes)} features", None)
+        check_memory(
+            (len(states) + MOST_COPIES) * math.prod(sizes),
+            f"the table of all {len(sizes)} features of the classifier (kept or not; give Classifier fewer)",
+            None,
+        )
         joint = joint_table(classifier.network, classifier.target, self._features, classifier.evidence_codes)
         mass = np.stack([joint[states].sum(axis=0), joint[~states].sum(axis=0)])
         total = mass.sum()

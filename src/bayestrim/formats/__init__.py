@@ -13,6 +13,8 @@ from bayestrim.network import BayesianNetwork
 
 __all__ = ["FORMATS", "Format", "read_network", "write_network"]
 
+SAVED_CLASSIFIER = '"format": "bayestrim classifier"'
+"""What tells a saved classifier, which people may take for a network."""
 _PACKED = ".gz"
 _OPENING = 65_536
 
@@ -99,6 +101,8 @@ def read_network(source: _text.PathOrFile, *, format: str | None = None) -> Baye
     >>> read_network(io.StringIO(text)).table("Q").tolist()
     [0.9, 0.1]
     """
+    if not (isinstance(source, str | os.PathLike) or hasattr(source, "read")):
+        raise FormatError(f"a network is read from a path or an open file, not from {type(source).__name__}")
     chosen = None if format is None else _by_name(format)
     try:
         text, origin = _text.read(source)
@@ -140,6 +144,11 @@ def write_network(network: BayesianNetwork, target: _text.PathOrFile, *, format:
     >>> print(file.getvalue().splitlines()[0])
     BAYES
     """
+    if not isinstance(network, BayesianNetwork):
+        raise FormatError(
+            f"the first argument is the network to write, not {type(network).__name__}; of a classifier, write its "
+            ".network, or use its save(path)"
+        )
     origin = _text.origin_of(target)
     chosen = _by_suffix(origin) if format is None else _by_name(format)
     if chosen is None:
@@ -170,6 +179,8 @@ def _recognised(text: str, origin: str) -> Format:
         at = match.end()
     found = [item for item in FORMATS.values() if re.compile(item.opening).match(opening, at)]
     chosen = found[0] if len(found) == 1 else _by_suffix(origin)
+    if chosen is None and SAVED_CLASSIFIER in opening:
+        raise FormatError("this is a saved classifier; Classifier.load reads it", origin)
     if chosen is None:
         raise FormatError(f"neither the content nor the name tells the format; {_allowed()}", origin)
     return chosen

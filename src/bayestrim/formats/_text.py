@@ -11,14 +11,15 @@ import zlib
 from os import PathLike
 from typing import IO, Any
 
-from bayestrim.errors import FileError, FormatError
-from bayestrim.files import write_file
+from bayestrim.errors import FormatError
+from bayestrim.files import file_error, write_file
 from bayestrim.formats._scan import Source
 
 MAX_BYTES = 128 * 2**20
 """The largest model read, unpacked; the largest public one has 6 MB."""
 
 _GZIP = b"\x1f\x8b"
+_ZIP = b"PK\x03\x04"
 _GZIP_WINDOW = 31
 _CHUNK = 2**20
 _MARKS = (
@@ -44,6 +45,8 @@ def read(source: PathOrFile) -> tuple[str, str]:
     """Return a source's text, with line feeds at the ends of its lines, and its name."""
     origin = origin_of(source)
     content = _content(source, origin)
+    if content[:4] == _ZIP:
+        raise FormatError("this is a ZIP archive; unpack it first (only gzip is unpacked here)", origin)
     text = content if isinstance(content, str) else decode(unpack(content, origin), origin)
     text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     if not text.strip():
@@ -62,10 +65,8 @@ def _content(source: PathOrFile, origin: str) -> bytes | str:
             content = source.read(MAX_BYTES + 1)
     except UnicodeError as error:
         raise FormatError(f"the text cannot be decoded: {error}", origin) from None
-    except (OSError, EOFError, zlib.error) as error:
-        raise FileError(f"cannot read {origin or 'the file'}: {getattr(error, 'strerror', None) or error}") from error
-    except ValueError as error:
-        raise FileError(f"cannot read {origin!r}: {error}") from error
+    except (OSError, EOFError, ValueError, zlib.error) as error:
+        raise file_error("read", origin, error) from None
     if len(content) > MAX_BYTES:
         raise FormatError(f"the file has more than {MAX_BYTES:,} bytes, the most that is read", origin)
     return content
@@ -146,4 +147,4 @@ def _write_file(text: str, target: IO[Any]) -> None:
         except TypeError:
             target.write(text)
     except (OSError, ValueError) as error:
-        raise FileError(f"cannot write {origin_of(target) or 'the file'}: {error}") from error
+        raise file_error("write", origin_of(target), error) from None
