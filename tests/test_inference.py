@@ -10,7 +10,7 @@ import pgmpy
 import pytest
 
 import bayestrim as bt
-from bayestrim import inference
+from bayestrim import inference, memory
 
 MODELS = Path(pgmpy.__file__).parent / "utils" / "example_models"
 
@@ -151,4 +151,4 @@ def test_samples_follow_the_network_and_the_seed() -> None:
 
 def test_free_memory_is_a_plausible_number() -> None:
     """It is positive and less than a petabyte."""
-    assert 0 < inference.free_memory() < 2**50
+    assert 0 < memory.free_memory() < 2**50

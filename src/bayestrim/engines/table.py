@@ -17,7 +17,8 @@ from bayestrim import ties
 from bayestrim.classifier import Classifier
 from bayestrim.engines.cut import best_cut
 from bayestrim.errors import ImpossibleEvidenceError
-from bayestrim.inference import check_memory, joint_table
+from bayestrim.inference import joint_table
+from bayestrim.memory import check_memory
 from bayestrim.network import FloatArray
 from bayestrim.result import Interval, MaxAgreement
 from bayestrim.rows import IntArray
