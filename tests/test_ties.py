@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from random import Random
+from typing import Any
 
 import generators
 import numpy as np
@@ -15,6 +16,8 @@ from hypothesis import strategies as st
 import bayestrim as bt
 from bayestrim import reference, ties
 from bayestrim.engines.cut import best_cut
+from bayestrim.inference import ClassMasses
+from bayestrim.rows import IntArray
 
 
 def one_decimal_naive_bayes(seed: int, features: int = 6) -> bt.Classifier:
@@ -222,6 +225,29 @@ def test_nearly_equal_posteriors_are_split_exactly_where_it_pays(gap: float) -> 
     assert float(found) == pytest.approx(float(exact.value), abs=1e-13)
     assert float(found) == pytest.approx(0.925 if gap > 0 else 0.575, abs=1e-5)
     assert float(bt.eca(classifier, ["F1"], found.threshold)) == pytest.approx(float(found), abs=1e-13)
+
+
+def test_what_does_not_matter_is_settled_once() -> None:
+    """Features that tell nothing, or say the same in two states, do not multiply the exact work."""
+    features = [bt.Variable(f"F{i}", ("y", "n")) for i in range(14)]
+    network = bt.BayesianNetwork(
+        [bt.Variable("C", ("c", "n")), *features, bt.Variable("G", ("a", "b", "like a"))],
+        {**{f.name: ["C"] for f in features}, "G": ["C"]},
+        {"C": [0.5, 0.5], **{f.name: [[0.3, 0.7]] * 2 for f in features}, "G": [[0.2, 0.4, 0.4], [0.1, 0.7, 0.2]]},
+    )
+    classifier = bt.Classifier(network, "C", "c", threshold=0.5)
+    computed: list[int] = []
+    compute = ClassMasses.__call__
+
+    def counted(masses: ClassMasses, codes: IntArray) -> Any:
+        computed.append(len(codes))
+        return compute(masses, codes)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ClassMasses, "__call__", counted)
+        assert float(bt.eca(classifier.restricted([f.name for f in features]), [])) == 1.0
+        assert bt.eca(classifier.restricted(["F1", "G"]), ["G"]).kind == "exact"
+    assert sum(computed) <= 8
 
 
 def random_cut(random: Random) -> tuple[np.ndarray, list[Fraction], list[Fraction], list[Fraction]]:

@@ -18,7 +18,7 @@ from bayestrim.errors import ClassifierError, EvidenceError, ImpossibleEvidenceE
 from bayestrim.files import read_text, write_file
 from bayestrim.network import BayesianNetwork, FloatArray, Variable, check_word
 from bayestrim.result import NEVER_POSITIVE
-from bayestrim.rows import IntArray, UnknownStates, encode, is_one_row
+from bayestrim.rows import IntArray, UnknownStates, distinct, encode, is_one_row
 
 BoolArray = npt.NDArray[np.bool_]
 
@@ -319,21 +319,6 @@ class Classifier:
 
 def _rebuild(state: tuple[Any, ...], evidence: dict[str, str], ignored: frozenset[str]) -> Classifier:
     return Classifier(*state, evidence=evidence, ignored=ignored)
-
-
-def distinct(codes: IntArray) -> tuple[IntArray, IntArray]:
-    """Return the distinct rows of an array of state numbers, and for each row the number of its distinct row."""
-    key = np.zeros(len(codes), dtype=np.int64)
-    largest = 1
-    for column in codes.T:
-        states = int(column.max(initial=-1)) + 2
-        if largest * states >= 2**62:  # the keys so far are numbered anew before they overflow
-            values, key = np.unique(key, return_inverse=True)
-            largest = len(values)
-        key = key * states + (column + 1)
-        largest *= states
-    _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
-    return codes[first], inverse
 
 
 def _checked_positive(target: Variable, given: str | Iterable[str] | None) -> tuple[str, ...]:

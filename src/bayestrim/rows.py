@@ -211,3 +211,18 @@ def _spellings(value: Any) -> list[str]:
     if isinstance(value, float) and value.is_integer():
         return [repr(value), str(int(value))]
     return [str(value)]
+
+
+def distinct(codes: IntArray) -> tuple[IntArray, IntArray]:
+    """Return the distinct rows of an array of state numbers, and for each row the number of its distinct row."""
+    key = np.zeros(len(codes), dtype=np.int64)
+    largest = 1
+    for column in codes.T:
+        states = int(column.max(initial=-1)) + 2
+        if largest * states >= 2**62:  # the keys so far are numbered anew before they overflow
+            values, key = np.unique(key, return_inverse=True)
+            largest = len(values)
+        key = key * states + (column + 1)
+        largest *= states
+    _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
+    return codes[first], inverse

@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from bayestrim.inference import ClassMasses, IntArray, can_underflow
 from bayestrim.network import BayesianNetwork, FloatArray
+from bayestrim.rows import distinct
 
 BoolArray = npt.NDArray[np.bool_]
 
@@ -78,7 +79,9 @@ class ExactPosteriors:
         self._positive = positive_states
         self._evidence = evidence
         self._tables = _IntegerTables(self._network)
+        self._features = tuple(features)
         self._masses = self._masses_of(features)
+        self._stands_for: dict[str, IntArray] = {}
 
     def _masses_of(self, features: Sequence[str]) -> ClassMasses:
         return ClassMasses(self._network, self._target, features, self._evidence, self._tables)
@@ -86,6 +89,7 @@ class ExactPosteriors:
     def of(self, features: Sequence[str]) -> ExactPosteriors:
         """Return the same for instances that observe some of the features, sharing the integer tables."""
         other = copy.copy(self)
+        other._features = tuple(features)
         other._masses = self._masses_of(features)
         return other
 
@@ -97,6 +101,9 @@ class ExactPosteriors:
         codes
             State numbers [instances, features], -1 where not observed; none may have probability zero.
         """
+        representatives = [self._representatives(feature) for feature in self._features]
+        columns = [np.append(r, -1)[codes[:, i]] for i, r in enumerate(representatives)]
+        codes, which = distinct(np.stack(columns, axis=1) if columns else codes)
         found: list[Fraction | None] = [None] * len(codes)
         for rows, layout in self._masses.groups(codes):
             bits = self._tables.bits(layout.families)
@@ -106,7 +113,29 @@ class ExactPosteriors:
             positive, total = masses[self._positive].sum(axis=0), masses.sum(axis=0)
             for row, p, t in zip(rows.tolist(), positive, total, strict=True):
                 found[row] = Fraction(int(p), int(t))
-        return found
+        return [found[row] for row in which.tolist()]
+
+    def _representatives(self, feature: str) -> IntArray:
+        """Return for each state of a feature the first state that says the same of everything else.
+
+        Such states give equal posteriors: their probabilities are proportional, whatever the parents, and the children
+        do not tell them apart. A feature that does not matter has one representative for all its states.
+        """
+        if feature not in self._stands_for:
+            states = range(len(self._network.variable(feature)))
+            children = self._network.children(feature)
+            first = list(states)
+            if self._tables.bits([feature, *children]) is not None:
+                own = np.moveaxis(self._tables[feature], -1, 0)
+                below = [
+                    np.moveaxis(self._tables[child], self._network.parents(child).index(feature), 0)
+                    for child in children
+                ]
+                for state in states:
+                    alike = (r for r in states[:state] if _proportional(own[r], own[state]))
+                    first[state] = next((r for r in alike if all((t[r] == t[state]).all() for t in below)), state)
+            self._stands_for[feature] = np.array(first, dtype=np.int64)
+        return self._stands_for[feature]
 
     def settle(self, codes: IntArray, threshold: float) -> Settled:
         """Decide instances exactly, where that is in reach; what is not counts as positive."""
@@ -216,6 +245,13 @@ class _IntegerTables(Mapping[str, npt.NDArray[Any]]):
                 return None
             total += length
         return total
+
+
+def _proportional(one: npt.NDArray[Any], other: npt.NDArray[Any]) -> bool:
+    """Tell whether two arrays of integers, not negative, are multiples of each other."""
+    one, other = np.ravel(one), np.ravel(other)
+    largest = int(np.argmax(one))
+    return bool(one[largest] and other[largest]) and bool((one * other[largest] == other * one[largest]).all())
 
 
 def _as_integers(table: FloatArray) -> npt.NDArray[Any]:
