@@ -42,7 +42,7 @@ contracts: .venv/dev
 	$(BIN)/lint-imports
 
 bench: .venv/dev  ## print the figures that the documentation quotes
-	$(BIN)/python -m benchmarks.reading
+	$(BIN)/python -m benchmarks.reading --peers
 	$(BIN)/python -m benchmarks.predicting
 
 clean:  ## remove the environment and all caches
