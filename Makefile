@@ -2,7 +2,6 @@
 
 PYTHON ?= python3
 BIN := .venv/bin
-SOURCES := src tests benchmarks
 
 .PHONY: help demo test test-deep lint types contracts bench clean
 
@@ -10,8 +9,8 @@ help:  ## list what there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
 .venv/pyvenv.cfg:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed: make PYTHON=...")'
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
 
 .venv/core: .venv/pyvenv.cfg pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .

@@ -233,7 +233,7 @@ FAULTS = [
     ("uai", "2\n2 3", "§1000000\n2 3", "1000000 variables are declared, but only 18 words follow"),
     ("uai", "2 3\n", "2 §999999999\n", "999999999 states are declared, but only 16 words follow"),
     ("uai", "2 3\n", "2 §0\n", "a variable has 0 states"),
-    ("uai", "2\n2 3", "§12345678901\n2 3", "'12345678901' stands where the number of variables should"),
+    ("uai", "2\n2 3", "§1234567890123456789\n2 3", "'1234567890123456789' stands where the number of variables should"),
     ("uai", "2 0 1", "2 0 §2", "2 is no variable; variables are numbered 0 to 1"),
     ("uai", "2 0 1", "2 1 §1", "a cycle: var_1 → var_1"),
     ("uai", "2 0 1", "3 0 §0 1", "'var_1' names the parent 'var_0' twice"),

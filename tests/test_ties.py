@@ -64,11 +64,10 @@ def test_rows_that_miss_one_are_read_as_divided_by_their_sum() -> None:
 
 
 @given(st.fractions(min_value=0, max_value=1))
-def test_floats_at_most_and_at_least_bracket_a_fraction_tightly(number: Fraction) -> None:
-    """Both are on the right side as decimals, and no more than one step from each other's neighbours."""
-    below, above = ties.float_at_most(number), ties.float_at_least(number)
-    assert ties.as_written(below) <= number <= ties.as_written(above)
-    assert above <= math.nextafter(math.nextafter(below, 2), 2)
+def test_the_largest_float_at_most_a_fraction_is_just_that(number: Fraction) -> None:
+    """It does not exceed the number as a decimal, and the next float does."""
+    below = ties.float_at_most(number)
+    assert ties.as_written(below) <= number < ties.as_written(math.nextafter(below, 2))
 
 
 def test_out_of_reach_the_band_counts_as_positive_and_the_agreement_says_so() -> None:

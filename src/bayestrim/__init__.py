@@ -1,7 +1,7 @@
 """bayestrim: which features a Bayesian network classifier should keep, when each of them costs something."""
 
 from bayestrim import reference
-from bayestrim.agreement import eca, expected_sdp, maa, mpa, sdp
+from bayestrim.agreement import eca, expected_sdp, maa, mpa, sdp, tie_mass
 from bayestrim.classifier import Classifier
 from bayestrim.errors import (
     BayestrimError,
@@ -54,6 +54,7 @@ __all__ = [
     "read_network",
     "reference",
     "sdp",
+    "tie_mass",
     "write_network",
 ]
 

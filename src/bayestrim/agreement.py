@@ -129,6 +129,26 @@ def expected_sdp(
     return eca(classifier.given(evidence or {}), features)
 
 
+def tie_mass(classifier: Classifier) -> float:
+    """Return the probability that an instance lies so near the threshold that rounding could decide it.
+
+    Parameters
+    ----------
+    classifier
+        The classifier.
+
+    Examples
+    --------
+    >>> import bayestrim as bt
+    >>> network = bt.read_network("examples/quiz.bif")
+    >>> quiz = bt.Classifier(network, "Mastery", "+", ["Q1", "Q2"], threshold=0.25)
+    >>> bt.tie_mass(quiz), round(bt.tie_mass(quiz.restricted(["Q1"])), 12)
+    (0.0, 0.36)
+    """
+    _check(classifier)
+    return engine_for(classifier).tie_mass
+
+
 def _check(classifier: Classifier) -> None:
     if not isinstance(classifier, Classifier):
         raise ClassifierError(

@@ -94,7 +94,7 @@ class Classifier:
         known = {name: network.states(name)[network.variable(name).index(s)] for name, s in (evidence or {}).items()}
         if target in known:
             raise ClassifierError(f"the target {target!r} is given as evidence; only other variables may be")
-        values = {
+        values: dict[str, Any] = {
             "network": network,
             "target": target,
             "positive": _checked_positive(variable, positive),
@@ -103,7 +103,7 @@ class Classifier:
             "evidence": MappingProxyType(known),
             "ignored": frozenset(_checked_names(ignored, "ignored")),
         }
-        for name in ignored:
+        for name in values["ignored"]:
             check_word(name, "an ignored name")
         for name, value in values.items():
             object.__setattr__(self, name, value)
@@ -200,20 +200,8 @@ class Classifier:
         Rows may also hold the target, variables that a restriction dropped, and evidence that is already known; these
         are passed over. Any other name is an error.
         """
-        if self.evidence and isinstance(rows, list):
-            self._refuse_contradictions(rows)
-        return encode(rows, self.feature_variables, {self.target, *self.ignored, *self.evidence}, unknown)
-
-    def _refuse_contradictions(self, rows: list[Any]) -> None:
-        variables = [self.network.variable(name) for name in self.evidence]
-        seen = [{name: row[name] for name in self.evidence if name in row} for row in rows if isinstance(row, Mapping)]
-        codes = encode(seen, variables, ())
-        known = np.array(list(self.evidence_codes.values()))
-        for _, column in np.argwhere((codes >= 0) & (codes != known)):
-            name = variables[column].name
-            raise EvidenceError(
-                f"a row contradicts the evidence: {name!r} is already known to be {self.evidence[name]!r}"
-            )
+        known = {self.network.variable(name): code for name, code in self.evidence_codes.items()}
+        return encode(rows, self.feature_variables, {self.target, *self.ignored}, unknown, known)
 
     def _float_masses(self, codes: IntArray) -> tuple[FloatArray, FloatArray]:
         """Return Pr(positive, row) and Pr(negative, row), up to a factor for each row."""

@@ -46,16 +46,17 @@ def write_file(path: str | PathLike[str], content: bytes) -> None:
 def _replace(target: Path, content: bytes) -> None:
     with tempfile.NamedTemporaryFile(dir=target.parent, prefix=".bayestrim-", delete=False) as file:
         temporary = Path(file.name)
-        try:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-            temporary.chmod(_mode(target))
-            temporary.replace(target)
-        except BaseException:  # an interruption must not leave it behind either
-            with contextlib.suppress(OSError):
-                temporary.unlink()
-            raise
+    try:
+        with temporary.open("wb") as opened:
+            opened.write(content)
+            opened.flush()
+            os.fsync(opened.fileno())
+        temporary.chmod(_mode(target))
+        temporary.replace(target)
+    except BaseException:  # an interruption must not leave it behind either
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+        raise
 
 
 def _is_special(target: Path) -> bool:

@@ -1,7 +1,7 @@
 """The paper's quantities by brute force, straight from the definitions, in exact rational arithmetic.
 
 Slow, plain and obviously right: every joint instance is written out, and every probability is a `Fraction`. It judges
-the rest of the package and shares no line with it. A dozen features are within its reach.
+the rest of the package and shares no arithmetic with it. ECA of a dozen features is within its reach.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from bayestrim.classifier import Classifier
-from bayestrim.errors import TooLargeError
+from bayestrim.errors import ImpossibleEvidenceError, TooLargeError
 from bayestrim.network import BayesianNetwork
 
 Instance = tuple[str, ...]
@@ -103,15 +103,18 @@ class Table:
                 if world[classifier.target] in classifier.positive:
                     self.positive[instance] += probability
         self.total = sum(self.mass.values())
+        if not self.total:
+            raise ImpossibleEvidenceError(f"the evidence has probability zero: {dict(classifier.evidence)}")
+        self.decided = {f: self.positive[f] / mass >= self.threshold for f, mass in self.mass.items()}
 
     def decide(self, instance: Instance) -> bool:
         """Return C_T(f): whether Pr(c | f) ≥ T."""
-        return self.positive[instance] / self.mass[instance] >= self.threshold
+        return self.decided[instance]
 
     def kept(self, features: Iterable[str]) -> dict[Instance, list[Instance]]:
         """Return for each instance f' of the kept features the full instances that extend it."""
-        wanted = set(features)
-        places = [i for i, feature in enumerate(self.classifier.features) if feature in wanted]
+        wanted = self.classifier.checked_subset(features)
+        places = [self.classifier.features.index(feature) for feature in wanted]
         groups: dict[Instance, list[Instance]] = defaultdict(list)
         for instance in self.mass:
             groups[tuple(instance[place] for place in places)].append(instance)
@@ -125,16 +128,15 @@ class Table:
         """Return Σ_r [C_T(f'r) = decision] · Pr(f'r)."""
         return sum((self.mass[f] for f in group if self.decide(f) == decision), Fraction(0)) / self.total
 
+    def eca(self, features: Iterable[str], threshold: Fraction) -> Fraction:
+        """Return Σ_f [C_T(f) = C_T'(f')] · Pr(f) for kept features and a threshold T'."""
+        groups = self.kept(features).values()
+        return sum((self.agreeing(group, self.posterior(group) >= threshold) for group in groups), Fraction(0))
+
 
 def eca(classifier: Classifier, features: Iterable[str], threshold: float) -> Fraction:
     """Return ECA(α, (C, F', T')): Σ_f [C_T(f) = C_T'(f')] · Pr(f)."""
-    table = Table(classifier)
-    return _eca(table, features, rational(threshold))
-
-
-def _eca(table: Table, features: Iterable[str], threshold: Fraction) -> Fraction:
-    groups = table.kept(features).values()
-    return sum((table.agreeing(group, table.posterior(group) >= threshold) for group in groups), Fraction(0))
+    return Table(classifier).eca(features, rational(threshold))
 
 
 def maa(classifier: Classifier, features: Iterable[str]) -> BestThreshold:
@@ -144,7 +146,7 @@ def maa(classifier: Classifier, features: Iterable[str]) -> BestThreshold:
     posteriors = sorted({table.posterior(group) for group in table.kept(kept).values()})
     ends = [MINUS_INFINITY, *posteriors, INFINITY]
     candidates = [pair for pair in pairwise(ends) if _holds_a_float(*pair)]  # T with low < T ≤ high decide alike
-    values = [_eca(table, kept, high) for _, high in candidates]
+    values = [table.eca(kept, high) for _, high in candidates]
     best = max(values)
     merged: list[tuple[Fraction, Fraction]] = []
     for (low, high), value in zip(candidates, values, strict=True):
@@ -170,8 +172,10 @@ def mpa(classifier: Classifier, features: Iterable[str]) -> Fraction:
 def sdp(classifier: Classifier, evidence: Mapping[str, str]) -> Fraction:
     """Return SDP(X | e): Σ_x [C_T(x e) = C_T(e)] · Pr(x | e), for X the features that e does not hold."""
     table = Table(classifier)
-    seen = {classifier.features.index(name): state for name, state in evidence.items()}
+    seen = {classifier.features.index(name): evidence[name] for name in classifier.checked_subset(evidence)}
     group = [f for f in table.mass if all(f[place] == state for place, state in seen.items())]
+    if not group:
+        raise ImpossibleEvidenceError(f"the evidence has probability zero: {dict(evidence)}")
     today = table.posterior(group) >= table.threshold
     return table.agreeing(group, today) / (table.agreeing(group, True) + table.agreeing(group, False))
 

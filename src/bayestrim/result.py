@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, SupportsFloat
 
 from bayestrim.ties import as_written
 
@@ -14,8 +14,33 @@ NEVER_POSITIVE = math.nextafter(1.0, 2.0)
 """The threshold just above 1, which no posterior reaches."""
 
 
+class _LikeANumber:
+    """Answers that compare, round and format by the number that `float` gives."""
+
+    def __float__(self) -> float:
+        raise NotImplementedError
+
+    def __lt__(self, other: SupportsFloat) -> bool:
+        return float(self) < float(other)
+
+    def __le__(self, other: SupportsFloat) -> bool:
+        return float(self) <= float(other)
+
+    def __gt__(self, other: SupportsFloat) -> bool:
+        return float(self) > float(other)
+
+    def __ge__(self, other: SupportsFloat) -> bool:
+        return float(self) >= float(other)
+
+    def __round__(self, digits: int | None = None) -> float:
+        return round(float(self), digits)
+
+    def __format__(self, spec: str) -> str:
+        return format(float(self), spec) if spec else str(self)
+
+
 @dataclass(frozen=True)
-class Interval:
+class Interval(_LikeANumber):
     """A number and how surely it is known.
 
     Attributes
@@ -46,22 +71,6 @@ class Interval:
     def __contains__(self, value: float) -> bool:
         """Tell whether a value lies between the ends."""
         return self.lower <= value <= self.upper
-
-    def __lt__(self, other: Interval | float) -> bool:
-        """Order by the middle, as `max` and `sorted` want it."""
-        return float(self) < float(other)
-
-    def __gt__(self, other: Interval | float) -> bool:
-        """Order by the middle."""
-        return float(self) > float(other)
-
-    def __round__(self, digits: int | None = None) -> float:
-        """Round the middle."""
-        return round(float(self), digits)
-
-    def __format__(self, spec: str) -> str:
-        """Format the middle as a number, or without a format the interval."""
-        return format(float(self), spec) if spec else str(self)
 
     @property
     def width(self) -> float:
@@ -123,7 +132,7 @@ def _middle(low: float, high: float) -> float:
 
 
 @dataclass(frozen=True)
-class MaxAgreement:
+class MaxAgreement(_LikeANumber):
     """The maximum achievable agreement (MAA) of some features, and how to achieve it.
 
     Attributes
@@ -143,10 +152,6 @@ class MaxAgreement:
     def __float__(self) -> float:
         """Return the value."""
         return float(self.value)
-
-    def __format__(self, spec: str) -> str:
-        """Format the value as a number, or without a format as `str` does."""
-        return format(float(self), spec) if spec else str(self)
 
     def __str__(self) -> str:
         return f"{self.value} with any threshold in {self.thresholds}"

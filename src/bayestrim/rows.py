@@ -28,7 +28,11 @@ def is_one_row(rows: Any) -> bool:
 
 
 def encode(
-    rows: Any, features: Sequence[Variable], also_known: Iterable[str], unknown: UnknownStates = "error"
+    rows: Any,
+    features: Sequence[Variable],
+    also_known: Iterable[str],
+    unknown: UnknownStates = "error",
+    evidence: Mapping[Variable, int] | None = None,
 ) -> IntArray:
     """Return rows as state numbers [rows, features], with -1 for what was not observed.
 
@@ -43,18 +47,27 @@ def encode(
         Names that rows may hold beside the features, and that are passed over.
     unknown
         What to do with a value that is no state of its feature: raise, or take it as not observed.
+    evidence
+        State numbers of variables that are known already; named rows may repeat them, but not contradict them.
     """
     if unknown not in ("error", "missing"):
         raise EvidenceError(f"unknown={unknown!r}; it is 'error' or 'missing'")
     if hasattr(type(rows), "collect"):  # before asking a lazy frame for its columns, which may be expensive
         raise EvidenceError(f"rows of type {type(rows).__name__} are not there yet; give what collect() returns")
-    if hasattr(rows, "columns") and hasattr(rows, "__getitem__"):
-        return _encode_frame(rows, features, also_known, unknown)
     if isinstance(rows, np.ndarray):
         return _encode_codes(rows, features, unknown)
-    if isinstance(rows, Sequence) and not isinstance(rows, str | bytes):
-        return _encode_mappings(rows, features, also_known, unknown)
-    raise _not_understood(rows)
+    known = evidence or {}
+    if hasattr(rows, "columns") and hasattr(rows, "__getitem__"):
+        codes = _encode_frame(rows, [*features, *known], also_known, unknown)
+    elif isinstance(rows, Sequence) and not isinstance(rows, str | bytes):
+        codes = _encode_mappings(rows, [*features, *known], also_known, unknown)
+    else:
+        raise _not_understood(rows)
+    for column, (variable, code) in enumerate(known.items(), start=len(features)):
+        if (codes[:, column] == code).sum() < (codes[:, column] >= 0).sum():
+            state = variable.states[code]
+            raise EvidenceError(f"a row contradicts the evidence: {variable.name!r} is already known to be {state!r}")
+    return codes[:, : len(features)]
 
 
 def _not_understood(rows: Any) -> EvidenceError:

@@ -1,7 +1,7 @@
 """Decisions that rounding must not make: exact rational arithmetic inside a narrow band around the threshold.
 
-Every probability is read as the shortest decimal that prints it, ``Fraction(repr(p))``, every row of a table is
-divided by its sum, and so is the threshold read. Outside the band 64-bit arithmetic is certain; inside it the masses
+Every probability and the threshold are read as the shortest decimal that prints them, ``Fraction(repr(p))``, and every
+row of a table is divided by its sum. Outside the band 64-bit arithmetic is certain; inside it the masses
 are computed again with integers. Where that would take too long (large networks with much to sum out), the band
 counts as positive, and the caller is told.
 """
@@ -34,6 +34,10 @@ EXACT_OPERATIONS = 250_000
 """The most multiplications of short integers that one instance may take; beyond it, exactness is out of reach."""
 SHORT_BITS = 2000
 """Products of about so many bits multiply about as fast as short integers; twice as long ones count twice."""
+FEW = 16
+"""So many instances are computed one by one, without a look for those that must come out the same."""
+MOST_COMPARED = 64
+"""The most states of a feature that are compared with each other for that."""
 EXACT_BITS = 1 << 13
 """The longest common denominator of a table's rows, in bits, that exact arithmetic will carry."""
 
@@ -101,9 +105,7 @@ class ExactPosteriors:
         codes
             State numbers [instances, features], -1 where not observed; none may have probability zero.
         """
-        representatives = [self._representatives(feature) for feature in self._features]
-        columns = [np.append(r, -1)[codes[:, i]] for i, r in enumerate(representatives)]
-        codes, which = distinct(np.stack(columns, axis=1) if columns else codes)
+        codes, which = distinct(self._merged(codes) if len(codes) > FEW else codes)
         found: list[Fraction | None] = [None] * len(codes)
         for rows, layout in self._masses.groups(codes):
             bits = self._tables.bits(layout.families)
@@ -114,6 +116,14 @@ class ExactPosteriors:
             for row, p, t in zip(rows.tolist(), positive, total, strict=True):
                 found[row] = Fraction(int(p), int(t))
         return [found[row] for row in which.tolist()]
+
+    def _merged(self, codes: IntArray) -> IntArray:
+        """Return instances with each observed state replaced by its representative, so that fewer are distinct."""
+        merged = codes.copy()
+        for i, feature in enumerate(self._features):
+            if (codes[:, i] >= 0).any() and len(self._network.variable(feature)) <= MOST_COMPARED:
+                merged[:, i] = np.append(self._representatives(feature), -1)[codes[:, i]]
+        return merged
 
     def _representatives(self, feature: str) -> IntArray:
         """Return for each state of a feature the first state that says the same of everything else.
@@ -165,8 +175,12 @@ class ExactPosteriors:
         self, positive: FloatArray, negative: FloatArray, threshold: float
     ) -> tuple[BoolArray, BoolArray]:
         """Return the decisions of 64-bit arithmetic, and which lie in the band and must not be trusted."""
-        band = LOGARITHMIC_BAND if self._may_underflow else BAND
-        return decide_in_floats(positive, negative, threshold, band, trust_zeros=not self._may_underflow)
+        return decide_in_floats(positive, negative, threshold, self.band, trust_zeros=not self._may_underflow)
+
+    @property
+    def band(self) -> float:
+        """The width of the band: how near log-odds may come before 64-bit arithmetic is not trusted."""
+        return LOGARITHMIC_BAND if self._may_underflow else BAND
 
     @cached_property
     def _may_underflow(self) -> bool:
@@ -207,11 +221,6 @@ def float_at_most(number: Fraction) -> float:
     while as_written(near) > number:
         near = math.nextafter(near, -math.inf)
     return near
-
-
-def float_at_least(number: Fraction) -> float:
-    """Return the smallest float whose shortest decimal is not below a number."""
-    return 0.0 - float_at_most(-number)
 
 
 class _IntegerTables(Mapping[str, npt.NDArray[Any]]):

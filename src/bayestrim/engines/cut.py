@@ -44,7 +44,7 @@ class Cut(NamedTuple):
     thresholds: ThresholdInterval
 
 
-def best_cut(mass: FloatArray, posteriors: Posteriors, preferred: float) -> Cut:
+def best_cut(mass: FloatArray, posteriors: Posteriors, preferred: float, band: float = ties.BAND) -> Cut:
     """Find the threshold of highest agreement, never separating instances of equal posterior.
 
     Parameters
@@ -55,6 +55,8 @@ def best_cut(mass: FloatArray, posteriors: Posteriors, preferred: float) -> Cut:
         Gives exact posteriors of instances by number, None where that is out of reach.
     preferred
         Of several best intervals of thresholds, take the one that holds this; otherwise the lowest.
+    band
+        Log-odds this near to each other may be equal.
 
     Notes
     -----
@@ -63,7 +65,7 @@ def best_cut(mass: FloatArray, posteriors: Posteriors, preferred: float) -> Cut:
     the best cut between runs, or where the preferred threshold may be one. Posteriors so close that no float lies
     between them cannot be cut apart either.
     """
-    runs = _Runs(mass, posteriors)
+    runs = _Runs(mass, posteriors, band)
     runs.split(runs.around(preferred))
     while True:
         agreement = runs.agreement()
@@ -104,9 +106,10 @@ class _Runs:
         The agreement of cuts that were discarded although a float may make them: their ends were not known exactly.
     """
 
-    def __init__(self, mass: FloatArray, posteriors: Posteriors) -> None:
+    def __init__(self, mass: FloatArray, posteriors: Posteriors, band: float) -> None:
         self.lost = -math.inf
         self._posteriors = posteriors
+        self._band = band
         self._gain = mass[1].sum(axis=0) - mass[0].sum(axis=0)  # of deciding an instance negative
         self._everything_positive = float(mass[0].sum())
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -114,7 +117,7 @@ class _Runs:
             self._order = np.argsort(self._log_odds, kind="stable")
             gaps = np.diff(self._log_odds[self._order])  # infinity minus infinity is no gap
         positions = len(self._order) + 1
-        self._starts: npt.NDArray[np.bool_] = np.concatenate([[True], gaps > ties.BAND])
+        self._starts: npt.NDArray[np.bool_] = np.concatenate([[True], gaps > band])
         self._equal = np.zeros(positions, dtype=bool)  # all posteriors of the run are equal
         self._tried = np.zeros(positions, dtype=bool)  # the run was compared exactly, or that was out of reach
         self._unmade = np.zeros(positions, dtype=bool)  # no float makes the cut
@@ -151,7 +154,7 @@ class _Runs:
         at = math.log(limit / (1 - limit))
         sorted_odds = self._log_odds[self._order]
         first, last = sorted_odds[self._bounds[:-1]], sorted_odds[self._bounds[1:] - 1]
-        near = (first <= at + ties.BAND) & (at - ties.BAND <= last)
+        near = (first <= at + self._band) & (at - self._band <= last)
         return np.flatnonzero(near & (np.diff(self._bounds) <= EXACT_MEMBERS))
 
     def split(self, runs: IntArray) -> bool:
@@ -185,14 +188,14 @@ class _Runs:
         if cut == 0:
             return -math.inf
         exact, log_odds = self._ends(cut - 1)
-        return ties.float_at_most(max(exact)) if exact else _probability(log_odds.max() + ties.BAND / 4, math.inf)
+        return ties.float_at_most(max(exact)) if exact else _probability(log_odds.max() + self._band / 4, math.inf)
 
     def above(self, cut: int) -> float:
         """Return the largest float at which everything above the cut is positive; infinity if there is nothing."""
         if cut == len(self._bounds) - 1:
             return math.inf
         exact, log_odds = self._ends(cut)
-        return ties.float_at_most(min(exact)) if exact else _probability(log_odds.min() - ties.BAND / 4, -math.inf)
+        return ties.float_at_most(min(exact)) if exact else _probability(log_odds.min() - self._band / 4, -math.inf)
 
     def _ends(self, run: int) -> tuple[list[Fraction], FloatArray]:
         """Return the exact posteriors of a run, where they are worth having and in reach, and its log-odds."""

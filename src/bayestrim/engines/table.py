@@ -111,7 +111,7 @@ class TableEngine:
             cells = np.unravel_index(possible[chosen], shape) if shape else ()
             return exact.posteriors(np.array(cells, dtype=np.int64).reshape(len(shape), len(chosen)).T)
 
-        best = best_cut(mass[:, :, possible], posteriors, self._threshold)
+        best = best_cut(mass[:, :, possible], posteriors, self._threshold, exact.band)
         value = _interval(best.value, best.potential, self._slack)
         return MaxAgreement(value, best.thresholds, best.thresholds.pick(self._threshold))
 

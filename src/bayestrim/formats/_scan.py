@@ -44,6 +44,10 @@ class Token(NamedTuple):
     kind: str
 
 
+LONGEST_MESSAGE = 600
+"""The longest message of an error; a hostile file can hold a name of any length."""
+
+
 @dataclass(frozen=True)
 class Source:
     """The text of a model file and the name it came under."""
@@ -53,6 +57,8 @@ class Source:
 
     def fail(self, message: str, at: int = -1) -> FormatError:
         """Return the error for what stands at an offset; a negative offset has no place."""
+        if len(message) > LONGEST_MESSAGE:
+            message = f"{message[:LONGEST_MESSAGE]}…"
         if at < 0:
             return FormatError(message, self.origin)
         before = self.text[:at]

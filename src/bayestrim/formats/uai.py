@@ -18,7 +18,7 @@ from bayestrim.network import BayesianNetwork, Variable
 _COMMENT = re.compile(r"#[^\n]*")
 _STORED = re.compile(r"^# bayestrim (network|variable) ([^\n]*)$", re.MULTILINE)
 _WORD = re.compile(r"\S+")
-_COUNT = re.compile(r"[0-9]{1,9}")
+_COUNT = re.compile(r"[0-9]{1,18}")
 _HEAD = 2
 
 
@@ -56,7 +56,10 @@ class _Words:
     def count(self, what: str) -> int:
         word = self.take(what)
         if not _COUNT.fullmatch(word):
-            raise self.fail(f"{_scan.shown(word)} stands where {what} should: a whole number", self.position - 1)
+            raise self.fail(
+                f"{_scan.shown(word)} stands where {what} should: a whole number of at most 18 digits",
+                self.position - 1,
+            )
         return int(word)
 
     def below(self, limit: int, what: str) -> int:
