@@ -4,6 +4,8 @@ PYTHON ?= python3
 BIN := .venv/bin
 
 .PHONY: help demo test test-deep lint types contracts bench clean
+# An environment that was left half made (no ensurepip, say) is made again the next time.
+.DELETE_ON_ERROR:
 
 help:  ## list what there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
