@@ -17,7 +17,8 @@ from formats_cases.strategies import damaged, networks
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bayestrim.errors import BayestrimError, FormatError
+from bayestrim import memory
+from bayestrim.errors import BayestrimError, FormatError, TooLargeError
 from bayestrim.formats import FORMATS, _assemble, _text, _xml, read_network, write_network
 from bayestrim.network import BayesianNetwork
 
@@ -123,6 +124,36 @@ def test_gzip_bombs_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     tracemalloc.stop()
     assert outcome(gzip.compress(gzip.compress(b"BAYES"))) == "FormatError"
     assert outcome(gzip.compress(b"") * 20_000) == "FormatError"
+
+
+ONE_STATE = {
+    "bif": "variable A { type discrete [ 1 ] { x }; } probability ( A ) { table %s; }",
+    "net": "net {} node A { states = (x); } potential (A) { data = (%s); }",
+    "xmlbif": "<BIF><NETWORK><VARIABLE><NAME>A</NAME><OUTCOME>x</OUTCOME></VARIABLE>"
+    "<DEFINITION><FOR>A</FOR><TABLE>%s</TABLE></DEFINITION></NETWORK></BIF>",
+    "xdsl": '<smile id="n"><nodes><cpt id="A"><state id="x"/><probabilities>%s</probabilities></cpt></nodes></smile>',
+}
+
+
+@pytest.mark.parametrize("form", ONE_STATE)
+def test_a_list_of_far_too_many_numbers_takes_little_memory(form: str) -> None:
+    """Numbers never all stand there as words or objects, neither while they are counted nor for the complaint."""
+    text = ONE_STATE[form] % (".5 " * 1_000_000)
+    tracemalloc.start()
+    with pytest.raises(FormatError, match="1000000 entries"):
+        read_network(io.StringIO(text), format=form)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 15 * len(text)
+
+
+def test_a_text_that_may_not_fit_is_refused_before_it_is_taken_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a text becomes is many times its size; with little memory free, even a file within the limit is too large."""
+    text = SAMPLES["bif"].read_text() + "\n" * 600_000
+    assert read_network(io.StringIO(text)) == read_network(SAMPLES["bif"])
+    monkeypatch.setattr(memory, "free_memory", lambda: 2**25)
+    with pytest.raises(TooLargeError, match=r"a file of 60\d,\d{3} characters: .* GiB are needed, and .* are allowed"):
+        read_network(io.StringIO(text))
 
 
 def test_files_above_the_limit_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

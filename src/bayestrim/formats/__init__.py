@@ -9,12 +9,15 @@ from dataclasses import dataclass
 
 from bayestrim.errors import FormatError, TooLargeError, UnknownNameError, suggestion
 from bayestrim.formats import _text, bif, net, uai, xdsl, xmlbif
+from bayestrim.memory import check_memory
 from bayestrim.network import BayesianNetwork
 
 __all__ = ["FORMATS", "Format", "read_network", "write_network"]
 
 SAVED_CLASSIFIER = '"format": "bayestrim classifier"'
 """What tells a saved classifier, which people may take for a network."""
+NUMBERS_PER_CHARACTER = 4
+"""What reading takes at most, half of it: measured, a hostile text becomes objects of sixty times its size."""
 _PACKED = ".gz"
 _OPENING = 65_536
 
@@ -93,6 +96,8 @@ def read_network(source: _text.PathOrFile, *, format: str | None = None) -> Baye
         If the content is not a network that can be read; it says why and where.
     FileError
         If the file cannot be opened or read.
+    TooLargeError
+        If the file is so large that the memory that is free may not do.
 
     Examples
     --------
@@ -106,6 +111,7 @@ def read_network(source: _text.PathOrFile, *, format: str | None = None) -> Baye
     chosen = None if format is None else _by_name(format)
     try:
         text, origin = _text.read(source)
+        check_memory(NUMBERS_PER_CHARACTER * len(text), f"{origin or 'a file'} of {len(text):,} characters", None)
         chosen = chosen or _recognised(text, origin)
         return chosen.parse(text, origin)
     except (MemoryError, OverflowError, RecursionError) as error:

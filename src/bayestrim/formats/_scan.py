@@ -7,7 +7,8 @@ that it cannot be tried again from each of its characters.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import NamedTuple
@@ -25,6 +26,8 @@ _ESCAPED = re.compile(r'\\(["\\])')
 _STRING = r'"[^"\\\n]*(?:\\[^\n][^"\\\n]*)*"?'
 _SHOWN = 40
 _SUGGESTED = 2000
+_BLANK = re.compile(r"\s")
+_PIECE = 2**16
 MAX_LIST = 1_000_000
 """How many names may stand in one list."""
 
@@ -84,7 +87,7 @@ def hint(word: str, allowed: Iterable[str]) -> str:
     return suggestion(word, (name for name in islice(allowed, _SUGGESTED) if len(name) <= _SHOWN))
 
 
-def floats(entries: str, fail: Callable[[str, int], FormatError]) -> list[float]:
+def floats(entries: str, fail: Callable[[str, int], FormatError]) -> Sequence[float]:
     """Return the numbers of a text, to the last bit what ``float`` makes of each.
 
     Parameters
@@ -94,17 +97,33 @@ def floats(entries: str, fail: Callable[[str, int], FormatError]) -> list[float]
     fail
         Makes the error for the entry of a given number.
     """
-    words = entries.split()
     if _NUMERIC.fullmatch(entries):
         try:
-            return list(map(float, words))
+            return _floats(entries)
         except ValueError:
             pass
-    for position, word in enumerate(words):
+    for position, word in enumerate(word for words in _pieces(entries) for word in words):
         if not _NUMBER.fullmatch(word):
             finite = "a finite number" if _NOT_FINITE.fullmatch(word) else "a number"
             raise fail(f"{shown(word)} is not {finite}; an entry is a decimal such as 0.25 or 1e-3", position)
-    return list(map(float, words))
+    return _floats(entries)
+
+
+def _floats(entries: str) -> array[float]:
+    found = array("d")
+    for words in _pieces(entries):
+        found.extend(map(float, words))
+    return found
+
+
+def _pieces(text: str) -> Iterator[list[str]]:
+    """Yield the words of a text, a piece at a time: as words, all of it would take twenty times its size."""
+    start = 0
+    while start < len(text):
+        blank = _BLANK.search(text, start + _PIECE)
+        stop = blank.start() if blank else len(text)
+        yield text[start:stop].split()
+        start = stop
 
 
 def cost(text: str, fail: Callable[[str], FormatError]) -> float:
@@ -158,6 +177,7 @@ class Scanner:
         self.source = source
         self.at = 0
         symbol = re.escape(symbols)
+        self._next: tuple[int, Token, int] | None = None  # where, the token found there, and its end
         self._pattern = re.compile(rf'\s*(?:(?P<quoted>{_STRING})|(?P<symbol>[{symbol}]|\Z)|(?P<word>[^\s{symbol}"]+))')
 
     def peek(self) -> Token:
@@ -170,6 +190,11 @@ class Scanner:
         return token
 
     def _match(self) -> tuple[Token, int]:
+        if self._next is None or self._next[0] != self.at:
+            self._next = (self.at, *self._find())
+        return self._next[1:]
+
+    def _find(self) -> tuple[Token, int]:
         match = self._pattern.match(self.source.text, self.at)
         assert match is not None, "the pattern has an alternative for every character"
         kind = match.lastgroup or ""

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate
+from itertools import accumulate, islice
 from typing import NamedTuple, NoReturn
 from xml.parsers import expat
 from xml.sax.saxutils import escape, quoteattr
@@ -114,23 +114,23 @@ class Element:
 
     def words(self) -> list[Word]:
         """Return the words of the text, separated by white space."""
-        text = self.text
+        return list(self._each_word())
+
+    def _each_word(self) -> Iterator[Word]:
         ends = list(accumulate(len(piece.text) for piece in self.pieces))
-        found = []
-        for match in _WORD.finditer(text):
+        for match in _WORD.finditer(self.text):
             piece = bisect_right(ends, match.start())
             begin = ends[piece - 1] if piece else 0
-            found.append(Word(match[0], self.pieces[piece].at + match.start() - begin))
-        return found
+            yield Word(match[0], self.pieces[piece].at + match.start() - begin)
 
-    def numbers(self) -> list[float]:
+    def numbers(self) -> Sequence[float]:
         """Return the numbers of the text."""
         return floats(self.text, lambda message, position: self.fail(message, self.place(position)))
 
     def place(self, position: int) -> int:
         """Return where the word of a given number stands; where the element does, if there is none."""
-        words = self.words()
-        return words[position].at if position < len(words) else self.at
+        word = next(islice(self._each_word(), position, None), None)  # a hostile text has too many to list
+        return self.at if word is None else word.at
 
     def fail(self, message: str, at: int = -1) -> FormatError:
         """Return an error at this element, or at an offset."""

@@ -39,12 +39,12 @@ class _Body:
     """What a probability block holds: a flat table, or rows and perhaps a default for the others."""
 
     at: int
-    flat: list[float] | None = None
+    flat: Sequence[float] | None = None
     flat_at: int = 0
-    default: list[float] | None = None
+    default: Sequence[float] | None = None
     default_at: int = 0
     rows: list[_Row] = field(default_factory=list)
-    entries: list[list[float]] = field(default_factory=list)
+    entries: list[Sequence[float]] = field(default_factory=list)
 
 
 def parse(text: str, origin: str) -> BayesianNetwork:
@@ -184,7 +184,7 @@ class _Reader:
         if given is not None:
             raise self.source.fail(f"this block has a second {what!r}; one is allowed", token.at)
 
-    def _numbers(self) -> list[float]:
+    def _numbers(self) -> Sequence[float]:
         match = _NUMBERS.match(self.source.text, self.scan.at)
         assert match is not None, "the pattern matches the empty text"
         start = self.scan.at
