@@ -74,6 +74,30 @@ def test_maa_equals_brute_force(random: Random) -> None:
 
 
 @given(randoms)
+def test_brute_force_maa_is_the_best_of_all_thresholds(random: Random) -> None:
+    """What judges MAA agrees with ECA tried at every posterior and beyond both ends, by definition."""
+    classifier = generators.random_classifier(random, most_variables=5)
+    kept = generators.random_subset(random, classifier)
+    table = reference.Table(classifier)
+    posteriors = {table.posterior(group) for group in table.kept(kept).values()}
+    limits = [*posteriors, reference.INFINITY]
+    exact = reference.maa(classifier, kept)
+    assert all(table.eca(kept, reference.rational(float(limit))) <= exact.value for limit in limits)
+    assert all(table.eca(kept, high) == exact.value for _, high in exact.intervals)
+
+
+def test_brute_force_reaches_a_dozen_features() -> None:
+    """MAA of all twelve features, with 4,096 different thresholds to try."""
+    features = [bt.Variable(f"F{i}", ("+", "-")) for i in range(12)]
+    chances = [(i + 3) / 97 for i in range(24)]
+    tables = {f.name: [[p, 1 - p], [q, 1 - q]] for f, p, q in zip(features, chances[::2], chances[:0:-2], strict=True)}
+    network = bt.BayesianNetwork(
+        [bt.Variable("C", ("c", "n")), *features], {f.name: ["C"] for f in features}, {"C": [0.3, 0.7], **tables}
+    )
+    assert reference.maa(bt.Classifier(network, "C", "c"), network.names[1:]).value == 1
+
+
+@given(randoms)
 def test_ends_of_a_threshold_interval_are_what_they_say(random: Random) -> None:
     """The upper end itself reaches the MAA, and so does a threshold just above the lower end."""
     classifier = generators.random_classifier(random)

@@ -1,7 +1,7 @@
 """The paper's quantities by brute force, straight from the definitions, in exact rational arithmetic.
 
 Slow, plain and obviously right: every joint instance is written out, and every probability is a `Fraction`. It judges
-the rest of the package and shares no arithmetic with it. ECA of a dozen features is within its reach.
+the rest of the package and shares no arithmetic with it. A dozen features are within its reach.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 from bayestrim.classifier import Classifier
@@ -140,13 +140,20 @@ def eca(classifier: Classifier, features: Iterable[str], threshold: float) -> Fr
 
 
 def maa(classifier: Classifier, features: Iterable[str]) -> BestThreshold:
-    """Return MAA(F'): the best ECA over all thresholds, by trying one threshold for each distinct behaviour."""
+    """Return MAA(F'): the best ECA over all thresholds, one for each distinct behaviour, lowest first."""
     table = Table(classifier)
-    kept = list(features)
-    posteriors = sorted({table.posterior(group) for group in table.kept(kept).values()})
-    ends = [MINUS_INFINITY, *posteriors, INFINITY]
+    positive: dict[Fraction, Fraction] = defaultdict(Fraction)  # agreeing mass by posterior, if decided positive
+    negative: dict[Fraction, Fraction] = defaultdict(Fraction)
+    for group in table.kept(features).values():
+        posterior = table.posterior(group)
+        positive[posterior] += table.agreeing(group, True)
+        negative[posterior] += table.agreeing(group, False)
+    ends = [MINUS_INFINITY, *sorted(positive), INFINITY]
     candidates = [pair for pair in pairwise(ends) if _holds_a_float(*pair)]  # T with low < T ≤ high decide alike
-    values = [table.eca(kept, high) for _, high in candidates]
+    # A threshold above a posterior turns its instances from positive to negative.
+    gains = (negative[posterior] - positive[posterior] for posterior in sorted(positive))
+    by_end = dict(zip(ends[1:], accumulate(gains, initial=sum(positive.values(), Fraction(0))), strict=True))
+    values = [by_end[high] for _, high in candidates]
     best = max(values)
     merged: list[tuple[Fraction, Fraction]] = []
     for (low, high), value in zip(candidates, values, strict=True):
