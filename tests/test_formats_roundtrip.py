@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from bayestrim.errors import FileError, FormatError, UnknownNameError
-from bayestrim.formats import FORMATS, read_network, write_network
+from bayestrim.formats import FORMATS, _text, read_network, write_network
 from bayestrim.formats._names import identifier, identifiers, stands_for
 from bayestrim.network import BayesianNetwork, Variable
 
@@ -108,6 +108,17 @@ def test_a_file_that_is_neither_text_nor_binary_by_class_takes_what_it_can() -> 
     box = Box()
     write_network(COIN, cast(IO[str], box), format="bif")
     assert same(read_network(io.StringIO(box.content)), COIN)
+
+
+def test_what_could_not_be_read_back_is_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file above the limit of the readers is refused, to a path and to an open file, and the old one stays."""
+    path = tmp_path / "coin.bif"
+    path.write_text("old")
+    monkeypatch.setattr(_text, "MAX_BYTES", 100)
+    for target in (path, tmp_path / "coin.bif.gz", io.BytesIO(), io.StringIO()):
+        with pytest.raises(FormatError, match="no more than 100 are read back"):
+            write_network(COIN, target, format="bif")
+    assert [(p.name, p.read_text()) for p in tmp_path.iterdir()] == [("coin.bif", "old")]
 
 
 @pytest.mark.parametrize("form", ["xmlbif", "xdsl"])

@@ -130,8 +130,14 @@ def _declared(content: bytes) -> str:
 
 def write(text: str, target: PathOrFile, *, packed: bool) -> None:
     """Write a text as UTF-8; a path's old content survives a write that fails."""
+    content = text.encode("utf-8")
+    if len(content) > MAX_BYTES:
+        raise FormatError(
+            f"the file would have {len(content):,} bytes; no more than {MAX_BYTES:,} are read back "
+            "(UAI files are the shortest)",
+            origin_of(target),
+        )
     if isinstance(target, str | PathLike):
-        content = text.encode("utf-8")
         write_file(target, gzip.compress(content, mtime=0) if packed else content)
     else:
         _write_file(text, target)
