@@ -62,6 +62,10 @@ class ClassifierError(BayestrimError, ValueError):
     """A target, positive state, feature or threshold that makes no classifier."""
 
 
+class ProblemError(BayestrimError, ValueError):
+    """A budget, cost, limit or option of a search that makes no sense."""
+
+
 class EvidenceError(BayestrimError, ValueError):
     """Rows or observations that cannot be understood."""
 
@@ -72,6 +76,10 @@ class ImpossibleEvidenceError(EvidenceError):
 
 class TooLargeError(BayestrimError, MemoryError):
     """A computation that does not fit; the message states what it needs and what is allowed."""
+
+
+class VerificationError(BayestrimError, AssertionError):
+    """An answer that an independent check found wrong; the message lists what was checked."""
 
 
 class ColumnWarning(UserWarning):

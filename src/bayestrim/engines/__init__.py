@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 from weakref import WeakKeyDictionary
 
 from bayestrim.classifier import Classifier
 from bayestrim.engines.table import TableEngine
 from bayestrim.result import Interval, MaxAgreement
+
+if TYPE_CHECKING:
+    from bayestrim.engines.additive import AdditiveEngine
 
 
 class Engine(Protocol):
@@ -30,6 +34,9 @@ class Engine(Protocol):
         ...
 
 
+SMALL_TABLE = 1 << 16
+"""Up to so many instances, the joint table answers soonest, whatever the classifier."""
+
 _ENGINES: WeakKeyDictionary[Classifier, Engine] = WeakKeyDictionary()
 
 
@@ -37,5 +44,16 @@ def engine_for(classifier: Classifier) -> Engine:
     """Return the engine for a classifier, the same one for as long as it lives (or an equal one that asked first)."""
     engine = _ENGINES.get(classifier)
     if engine is None:
-        engine = _ENGINES[classifier] = TableEngine(classifier)
+        small = math.prod(len(variable) for variable in classifier.feature_variables) <= SMALL_TABLE
+        engine = None if small else additive_engine(classifier)
+        engine = _ENGINES[classifier] = engine or TableEngine(classifier)
     return engine
+
+
+def additive_engine(classifier: Classifier) -> AdditiveEngine | None:
+    """Return the engine for features that are independent given the class, None where they are not."""
+    from bayestrim.engines.additive import AdditiveEngine  # noqa: PLC0415  (it compiles, which takes time to import)
+    from bayestrim.engines.independent import independent  # noqa: PLC0415
+
+    model = independent(classifier)
+    return None if model is None else AdditiveEngine(classifier, model)

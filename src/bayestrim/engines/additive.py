@@ -1,0 +1,184 @@
+"""The additive engine: features that are independent given the class, whose log-odds add up.
+
+There the best decisions that read some features are a threshold's decisions (the paper's third proposition): MAA and
+MPA are the same, and grow with the features.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+
+import numpy as np
+
+from bayestrim.classifier import Classifier
+from bayestrim.engines.counting import Kept, Ties, count_kept, cut_kept, find_ties
+from bayestrim.engines.fine import Fine, Loss, fine
+from bayestrim.engines.independent import ENDLESS, FOREVER, Feature, Independent, all_values, instance_count
+from bayestrim.errors import ClassifierError
+from bayestrim.result import Interval, MaxAgreement, ThresholdInterval
+from bayestrim.ties import as_written
+
+FIRST_CELLS, MOST_CELLS = 1 << 14, 1 << 20
+"""Agreements out of reach of counting are certified on lattices of so many cells, finer until they are `NARROW`."""
+NARROW = 1e-4
+"""How wide a certified interval may be."""
+MOST_LISTED = 1 << 17
+"""The most instances of kept features among which a threshold is looked for."""
+
+
+class AdditiveEngine:
+    """Answers about a classifier whose features are independent given the class.
+
+    Exact where instances can be counted in halves (some 40 features of two states), certified by a lattice beyond.
+
+    Parameters
+    ----------
+    classifier
+        The classifier.
+    model
+        Its features as log-odds.
+    """
+
+    name = "additive"
+
+    def __init__(self, classifier: Classifier, model: Independent) -> None:
+        # It must not be held by what the classifier's life bounds (see `engine_for`): a copy is held instead.
+        self._classifier = classifier.restricted(classifier.features)
+        self.model = model
+        self._by_name = {feature.name: feature for feature in model.features}
+
+    @cached_property
+    def ties(self) -> Ties | None:
+        """What lies in the tie band, None where there are too many instances to look."""
+        return find_ties(self._classifier, self.model)
+
+    @cached_property
+    def tie_mass(self) -> float:
+        """The probability of the tie band; where instances are too many to look, an upper bound of it."""
+        if self.ties is not None:
+            return self.ties.mass
+        everything = fine(self.model, self.model.features, (), MOST_CELLS)
+        return everything.mass_within(self.model.band)
+
+    @property
+    def unsettled(self) -> float:
+        """The probability of instances that count as positive although exact arithmetic might say otherwise."""
+        return self.ties.unsettled if self.ties is not None else 0.0
+
+    def _sides(self, features: Iterable[str]) -> tuple[list[Feature], list[Feature]]:
+        """Return the features that are kept and matter, and those that are dropped and matter."""
+        wanted = set(features)
+        kept = [feature for feature in self.model.features if feature.name in wanted]
+        return kept, [feature for feature in self.model.features if feature.name not in wanted]
+
+    def counted(self, features: Iterable[str]) -> Kept | None:
+        """Return what is decided about each instance of some features, None where that is out of reach."""
+        kept, dropped = self._sides(features)
+        return None if self.ties is None else count_kept(self.model, kept, dropped, self.ties)
+
+    def best_loss(self, features: Iterable[str]) -> Loss:
+        """Return bounds of the loss of some features under the best threshold; equal where it is exact."""
+        kept = self.counted(features)
+        if kept is not None:
+            loss = kept.best_loss()
+            return Loss(max(0.0, loss - self.unsettled), loss + self.unsettled)
+        return self._certified(features, Fine.best_loss)
+
+    def _certified(self, features: Iterable[str], ask: object) -> Loss:
+        """Ask ever finer lattices until the answer is narrow enough."""
+        kept, dropped = self._sides(features)
+        cells = FIRST_CELLS
+        low, high = 0.0, 1.0
+        while True:
+            loss = ask(fine(self.model, kept, dropped, cells))  # type: ignore[operator]
+            low, high = max(low, loss.lower), min(high, loss.upper)
+            if high - low <= NARROW or cells >= MOST_CELLS:
+                return Loss(low, high)
+            cells *= 4
+
+    def eca(self, features: Sequence[str], threshold: float) -> Interval:
+        """Return the expected agreement with the classifier that keeps the features and uses the threshold."""
+        kept = self.counted(features)
+        if kept is None:
+            border, everything, anything = self._border(threshold)
+            return _agreement(self._certified(features, lambda f: f.loss_at(border, everything, anything)), "certified")
+        exact = self._classifier.exact_posteriors.of([feature.name for feature in kept.features])
+        sides = kept.mass.sum(axis=0)
+        positive, tied = exact.decide_in_floats(sides[0], sides[1], threshold)
+        slack = self.unsettled
+        if tied.any():
+            settled = exact.settle(kept.codes(np.flatnonzero(tied)), threshold)
+            positive[tied] = settled.positive
+            slack += float(sides.sum(axis=0)[tied][~settled.exact].sum())
+        by_decision = kept.mass.sum(axis=1)
+        loss = float(by_decision[1][positive].sum() + by_decision[0][~positive].sum())
+        return _agreement(Loss(loss - slack, loss + slack), "exact" if slack == 0 else "certified")
+
+    def _border(self, threshold: float) -> tuple[float, bool, bool]:
+        """Return from which log-odds on kept features are positive, and whether posteriors of 0 and of 1 are."""
+        limit = as_written(threshold)
+        if abs(self.model.bias) >= FOREVER:
+            always = limit <= (1 if self.model.bias > 0 else 0)
+            return (-math.inf if always else math.inf), limit <= 0, limit <= 1
+        if not 0 < limit < 1:
+            return (-math.inf if limit <= 0 else math.inf if limit > 1 else ENDLESS / 2), limit <= 0, limit <= 1
+        return math.log(limit) - math.log(1 - limit) - self.model.bias, False, True
+
+    def mpa(self, features: Sequence[str]) -> Interval:
+        """Return the maximum potential agreement of the features."""
+        loss = self.best_loss(features)
+        exact = self.unsettled == 0 and self.counted(features) is not None
+        return _agreement(loss, "exact" if exact else "certified")
+
+    def maa(self, features: Sequence[str]) -> MaxAgreement:
+        """Return the best expected agreement over all thresholds, and the thresholds."""
+        kept = self.counted(features)
+        if kept is None:
+            return self._certified_maa(features)
+        best = cut_kept(self._classifier, kept)
+        slack = self.unsettled
+        value = _agreement(
+            Loss(1 - best.potential - slack, 1 - best.value + slack),
+            "exact" if slack == 0 and best.potential == best.value else "certified",
+        )
+        return MaxAgreement(value, best.thresholds, best.thresholds.pick(self._classifier.threshold))
+
+    def _certified_maa(self, features: Sequence[str]) -> MaxAgreement:
+        """Cut the kept instances where a lattice says that their decisions turn; certify that cut."""
+        thresholds = self._likely_cut(features)
+        threshold = thresholds.pick(self._classifier.threshold)
+        upper = self.best_loss(features).lower
+        reached = self.eca(features, threshold)
+        return MaxAgreement(Interval(reached.lower, max(reached.lower, 1 - upper), "certified"), thresholds, threshold)
+
+    def _likely_cut(self, features: Sequence[str]) -> ThresholdInterval:
+        kept, dropped = self._sides(features)
+        turn = fine(self.model, kept, dropped, FIRST_CELLS * 4).turn()
+        if not math.isfinite(turn):
+            return ThresholdInterval(-math.inf, 0.0) if turn < 0 else ThresholdInterval(1.0, math.inf)
+        threshold = _probability(turn + self.model.bias)
+        if instance_count(kept) > MOST_LISTED:
+            return ThresholdInterval(math.nextafter(threshold, 0.0), threshold)
+        odds, p, q = all_values(kept)
+        posteriors = np.array([_probability(w + self.model.bias) for w in np.unique(odds[(p > 0) | (q > 0)])])
+        low, high = posteriors[posteriors < threshold], posteriors[posteriors >= threshold]
+        return ThresholdInterval(
+            _clear(low[-1], math.inf) if len(low) else -math.inf, _clear(high[0], -math.inf) if len(high) else math.inf
+        )
+
+
+def _clear(posterior: float, towards: float) -> float:
+    """Step over what rounding may have done to a posterior."""
+    return float(posterior + (1 if towards > posterior else -1) * 1e-12 * min(posterior, 1 - posterior))
+
+
+def _probability(log_odds: float) -> float:
+    odds = math.exp(-abs(log_odds))
+    return 1 / (1 + odds) if log_odds > 0 else odds / (1 + odds)
+
+
+def _agreement(loss: Loss, kind: str) -> Interval:
+    low, high = (min(1.0, max(0.0, 1 - end)) for end in (loss.upper, loss.lower))
+    return Interval(low, high, "exact" if kind == "exact" else "certified")

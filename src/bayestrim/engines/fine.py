@@ -1,0 +1,249 @@
+"""One agreement at a time, certified on a lattice as fine as it takes.
+
+The search's own lattice is coarse, since it is asked a million times. Here the distributions of the kept and of the
+dropped features are written out once, each over the cells that hold any mass worth counting.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from bayestrim.engines.grid import lattice_values, rounding
+from bayestrim.engines.independent import Feature, Independent
+from bayestrim.network import FloatArray
+
+NEGLIGIBLE = 1e-22
+"""Cells at the ends of a distribution that hold less are cut off."""
+DEVIATIONS = (2.0, 3.0, 4.0, 4.5, 5.0, 6.0, 8.0)
+"""How far rounding errors are followed, in standard deviations: the one of least margin is taken."""
+TILTS = np.concatenate([np.linspace(0.25, 10, 40), -np.linspace(0.25, 10, 40)])
+"""Exponents of Chernoff's bound, in the reciprocal of the standard deviation."""
+
+
+class Loss(NamedTuple):
+    """Bounds of the mass of decisions that change."""
+
+    lower: float
+    upper: float
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """The sum of some features' shifts, under each class.
+
+    Attributes
+    ----------
+    first
+        The cell of the first entry.
+    p, q
+        The mass of each cell under the positive and the negative class; values of infinite log-odds are left out.
+    offset, low, high
+        What the shifts leave out, summed over the features.
+    cut
+        The mass that was cut off as negligible.
+    """
+
+    first: int
+    p: FloatArray
+    q: FloatArray
+    offset: float
+    low: float
+    high: float
+    cut: float
+
+
+@dataclass(frozen=True)
+class Fine:
+    """The kept and the dropped features of a classifier on a lattice.
+
+    Attributes
+    ----------
+    model
+        The classifier.
+    kept, dropped
+        The two distributions.
+    step
+        The width of a cell.
+    margin
+        Losses are true to this.
+    """
+
+    model: Independent
+    kept: Distribution
+    dropped: Distribution
+    step: float
+    margin: float
+
+    def best_loss(self) -> Loss:
+        """Return bounds of the loss of the best decisions that read the kept features (one minus their MPA)."""
+        merged, gain = self._cells()
+        total = float(merged.sum())
+        return Loss(max(0.0, total - float(gain.sum()) - self.margin), total + self.margin)
+
+    def loss_at(self, border: float, everything: bool, anything: bool) -> Loss:
+        """Return bounds of the loss of one threshold.
+
+        Parameters
+        ----------
+        border
+            Kept features are decided positive if their log-odds sum to at least this (give or take the tie band).
+        everything
+            Whether even a posterior of 0 is decided positive.
+        anything
+            Whether at least a posterior of 1 is decided positive.
+        """
+        model, kept = self.model, self.kept
+        positive, negative = self._masses()
+        merged, gain = self._cells()
+        odds = kept.offset + self.step * (kept.first + np.arange(len(kept.p)))
+        surely = odds + kept.low >= border + 2 * model.band
+        surely_not = odds + kept.high < border - 2 * model.band
+        least = np.where(surely, negative, np.where(surely_not, positive, merged - gain))
+        most = np.where(surely, negative, np.where(surely_not, positive, positive + negative - (merged - gain)))
+        infinite = (0.0 if anything else model.prior * (1 - kept.p.sum())) + (
+            (1 - model.prior) * (1 - kept.q.sum()) if everything else 0.0
+        )
+        infinite = max(0.0, float(infinite))
+        return Loss(
+            max(0.0, float(least.sum()) + infinite - self.margin), float(most.sum()) + infinite + self.margin
+        )
+
+    def turn(self) -> float:
+        """Return about which sum of kept log-odds the best decision turns positive; infinite where it never turns."""
+        positive, negative = self._masses()
+        better = positive >= negative
+        if better.all() or not better.any():
+            return -math.inf if better.all() else math.inf
+        turn = self.kept.first + int(np.argmax(better))
+        return self.kept.offset + self.step * (turn - 0.5)
+
+    def mass_within(self, band: float) -> float:
+        """Return a bound of the mass of instances whose log-odds lie within a band above the border, and as far below."""
+        worst = max(self.kept.high - self.kept.low, 0.0) + max(self.dropped.high - self.dropped.low, 0.0)
+        return min(1.0, _near(self, worst + 2 * band) + self.kept.cut + self.dropped.cut)
+
+    def _lifts(self) -> tuple[FloatArray, FloatArray]:
+        """Return the probability that each kept cell becomes positive, under each class."""
+        dropped = self.dropped
+        t = math.ceil(_within((self.model.border - self.kept.offset - dropped.offset) / self.step))
+        need = np.clip(t - self.kept.first - np.arange(len(self.kept.p)) - dropped.first, 0, len(dropped.p))
+        tails = [np.append(np.cumsum(side[::-1])[::-1], 0.0)[need] for side in (dropped.p, dropped.q)]
+        infinite = max(0.0, 1 - float(dropped.p.sum()))
+        return np.minimum(tails[0] + infinite, 1.0), tails[1]
+
+    def _masses(self) -> tuple[FloatArray, FloatArray]:
+        """Return the mass of each kept cell that is decided positive, and negative."""
+        p_lift, q_lift = self._lifts()
+        p, q = self.model.prior * self.kept.p, (1 - self.model.prior) * self.kept.q
+        return p * p_lift + q * q_lift, p * (1 - p_lift) + q * (1 - q_lift)
+
+    def _cells(self) -> tuple[FloatArray, FloatArray]:
+        """Return the merged loss of each kept cell, and how much that may overstate it (see the kernels)."""
+        positive, negative = self._masses()
+        p_lift, q_lift = self._lifts()
+        y, z = 2 * p_lift - 1, 2 * q_lift - 1
+        gain = np.zeros(len(y))
+        between = np.flatnonzero((z < 0) & (y > 0))
+        y, z = y[between], z[between]
+        odds = self.model.bias + self.kept.offset + self.step * (self.kept.first + between)
+        turn = np.log(-z) - np.log(y) - odds
+        here = (self.kept.low < turn) & (turn < self.kept.high)
+        where, y, z, odds = between[here], y[here], z[here], odds[here]
+        x, w = self.model.prior * self.kept.p[where], (1 - self.model.prior) * self.kept.q[where]
+        with np.errstate(over="ignore", invalid="ignore"):
+            r_lo, r_hi = np.exp(odds + self.kept.low), np.exp(odds + self.kept.high)
+            v = (x - r_lo * w) / (r_hi - r_lo)
+            split = v * (r_hi * y + z) - (w - v) * (r_lo * y + z)
+            split = np.where(split <= x + w, split, x + w)
+        gain[where] = np.maximum(0.0, split - np.abs(x * y + w * z)) / 2
+        return np.minimum(positive, negative), gain
+
+
+def fine(model: Independent, kept: Sequence[Feature], dropped: Sequence[Feature], cells: int) -> Fine:
+    """Return the two distributions on a lattice of about so many cells."""
+    everything = [*kept, *dropped]
+    swing = sum(feature.swing for feature in everything)
+    step = swing / max(cells - 1, 1) if swing > 0 else 1.0
+    sides = [_distribution(side, step) for side in (kept, dropped)]
+    bare = Fine(model, sides[0], sides[1], step, 0.0)
+    return Fine(model, sides[0], sides[1], step, _margin(bare, everything) + rounding(len(everything), cells))
+
+
+def _distribution(features: Sequence[Feature], step: float) -> Distribution:
+    first, p, q = 0, np.ones(1), np.ones(1)
+    offset = low = high = cut = 0.0
+    for feature in features:
+        values = lattice_values(feature, step)
+        offset += values.offset
+        low += float(values.error.min(initial=0.0))
+        high += float(values.error.max(initial=0.0))
+        reach = int(values.shift.max(initial=0))
+        new_p, new_q = np.zeros(len(p) + reach), np.zeros(len(q) + reach)
+        for shift, weight_p, weight_q in zip(values.shift.tolist(), values.p, values.q, strict=True):
+            new_p[shift : shift + len(p)] += weight_p * p
+            new_q[shift : shift + len(q)] += weight_q * q
+        worth = np.flatnonzero((new_p > NEGLIGIBLE) | (new_q > NEGLIGIBLE))
+        begin, end = (int(worth[0]), int(worth[-1]) + 1) if len(worth) else (0, 1)
+        cut += NEGLIGIBLE * (len(new_p) - (end - begin))
+        first, p, q = first + begin, new_p[begin:end], new_q[begin:end]
+    return Distribution(first, p, q, offset, low, high, cut)
+
+
+def _margin(bare: Fine, features: Sequence[Feature]) -> float:
+    """Return a bound of the mass of instances that the lattice decides otherwise than they are.
+
+    An instance is decided wrongly only if its rounding errors exceed some reach, or if it lies within that reach of
+    the border.
+    """
+    errors = [(lattice_values(feature, bare.step)) for feature in features]
+    worst = sum(max(float(np.abs(e.error).max(initial=0.0)), 0.0) for e in errors)
+    deviation = max(
+        math.sqrt(sum(float((weights @ e.error**2)) for e, weights in zip(errors, side, strict=True)))
+        for side in ([e.p for e in errors], [e.q for e in errors])
+    )
+    choices = [(worst, 0.0)]
+    if deviation > 0:
+        for times in DEVIATIONS:
+            reach = times * deviation
+            choices.append((reach, max(_beyond(errors, reach, deviation, side) for side in ("p", "q"))))
+    noise = 1e-13 * (min(abs(bare.model.border), 1e4) + bare.step * (len(bare.kept.p) + len(bare.dropped.p)) + len(features))
+    margin = min(tail + _near(bare, reach + noise) for reach, tail in choices if tail < 1)
+    return margin + bare.kept.cut + bare.dropped.cut
+
+
+def _beyond(errors: Sequence[object], reach: float, deviation: float, side: str) -> float:
+    """Return Chernoff's bound of the probability, under one class, that errors sum to more than a reach."""
+    tilts = TILTS / deviation
+    exponent = np.zeros(len(tilts))
+    with np.errstate(divide="ignore"):
+        for values in errors:
+            weight = getattr(values, side)
+            exponent += np.log(weight @ np.exp(np.multiply.outer(values.error, tilts)))  # type: ignore[attr-defined]
+    exponent -= np.abs(tilts) * reach
+    above, below = exponent[tilts > 0].min(), exponent[tilts < 0].min()
+    return float(np.exp(above) + np.exp(below))
+
+
+def _near(bare: Fine, reach: float) -> float:
+    """Return the mass of instances whose cells lie within a reach of the border."""
+    kept, dropped, model = bare.kept, bare.dropped, bare.model
+    gap = model.border - kept.offset - dropped.offset
+    low, high = math.ceil(_within((gap - reach) / bare.step)), math.floor(_within((gap + reach) / bare.step))
+    cells = kept.first + np.arange(len(kept.p))
+    total = 0.0
+    for prior, mine, theirs in ((model.prior, kept.p, dropped.p), (1 - model.prior, kept.q, dropped.q)):
+        sums = np.append(0.0, np.cumsum(theirs))
+        begin = np.clip(low - cells - dropped.first, 0, len(theirs))
+        end = np.clip(high + 1 - cells - dropped.first, 0, len(theirs))
+        total += prior * float(mine @ (sums[end] - sums[begin]))
+    return total
+
+
+def _within(cell: float) -> float:
+    """Return a cell's number, or one as far beyond all cells as whole numbers allow."""
+    return min(max(cell, -1e15), 1e15)

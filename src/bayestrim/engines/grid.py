@@ -1,0 +1,198 @@
+"""The certified lattice: log-odds rounded to whole steps, and how much that can change any agreement."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from bayestrim.engines.independent import Feature, Independent
+from bayestrim.kernels.exact import flipped
+from bayestrim.kernels.lattice import Lattice, losses
+from bayestrim.network import FloatArray
+
+TICKS = 32
+"""Errors are counted in steps of this fraction of a cell."""
+DEVIATIONS = 5.0
+"""Errors are followed so many standard deviations to either side."""
+MOST_WORK = 1 << 28
+"""The most operations that finding the margin may take; beyond it, errors are counted in coarser ticks."""
+STEPS_TRIED = 256
+"""So many widths of a cell are tried, from the widest on; the one whose errors vary least is taken."""
+WIDEST = 1.25
+"""How much wider than the narrowest the widest of them is."""
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A lattice and its margin.
+
+    Attributes
+    ----------
+    lattice
+        The numbers the kernels work on; features in the order of `features`.
+    margin
+        The lattice's losses, and its bounds of losses, are true to this: the mass of instances it decides otherwise
+        than they are, and rounding.
+    """
+
+    features: tuple[Feature, ...]
+    lattice: Lattice
+    margin: float
+
+    def losses(self, subsets: npt.NDArray[np.bool_]) -> tuple[FloatArray, FloatArray]:
+        """Return the lattice's lower and upper bounds of the losses of subsets [subsets, features]; add the margin."""
+        lower, upper = np.empty(len(subsets)), np.empty(len(subsets))
+        losses(subsets, np.empty(7 * self.lattice.width), lower, upper, self.lattice)
+        return lower, upper
+
+
+def make_grid(model: Independent, features: Sequence[Feature], cells: int) -> Grid:
+    """Return a lattice for all of a model's features, in a given order.
+
+    Parameters
+    ----------
+    model
+        The classifier.
+    features
+        Its features, in the order in which they are to be numbered.
+    cells
+        About how many cells the sum of all features spans; at least as many as it takes to tell two values apart.
+    """
+    swing = sum(feature.swing for feature in features)
+    step = _best_step(features, swing / max(cells - 1, 1)) if swing > 0 else 1.0
+    values = [lattice_values(feature, step) for feature in features]
+    start = np.cumsum([0, *(len(value.shift) for value in values)])
+    offset = np.array([value.offset for value in values])
+    span = np.array([value.shift.max(initial=0) for value in values], dtype=np.int64)
+    gap = model.border - float(offset.sum())
+    most = int(span.sum()) + 1
+    t = int(min(max(math.ceil(gap / step), 0), most)) if abs(gap / step) < 2 * most + 2 else (0 if gap < 0 else most)
+    zeros = any(not np.isfinite(feature.odds).all() for feature in features)
+    lattice = Lattice(
+        start=start,
+        shift=np.concatenate([np.empty(0, dtype=np.int64), *(value.shift for value in values)]),
+        p=np.concatenate([np.empty(0), *(value.p for value in values)]),
+        q=np.concatenate([np.empty(0), *(value.q for value in values)]),
+        plus=np.array([float(feature.p[np.isposinf(feature.odds)].sum()) for feature in features]),
+        offset=offset,
+        low=np.array([value.error.min(initial=0.0) for value in values]),
+        high=np.array([value.error.max(initial=0.0) for value in values]),
+        span=span,
+        prior=model.prior,
+        bias=model.bias,
+        step=step,
+        t=t,
+        cells=most if zeros else t,
+        zeros=zeros,
+        width=most + 1,
+    )
+    error = np.concatenate([np.empty(0), *(value.error for value in values)])
+    margin = _flips(lattice, error, gap) + rounding(len(features), most)
+    return Grid(tuple(features), lattice, margin)
+
+
+def rounding(features: int, cells: int) -> float:
+    """Return more than 64-bit rounding can add up to in a loss.
+
+    Every number of a distribution is a sum of products of at most `features` probabilities, none negative, so that
+    its relative error is at most some roundings for each; masses sum to 1, over `cells` terms.
+    """
+    return float(np.finfo(float).eps) * (16 * features + cells + 64)
+
+
+@dataclass(frozen=True)
+class LatticeValues:
+    """A feature's finite values on the lattice: odds = offset + step * shift + error."""
+
+    shift: npt.NDArray[np.int64]
+    p: FloatArray
+    q: FloatArray
+    offset: float
+    error: FloatArray
+
+
+def lattice_values(feature: Feature, step: float) -> LatticeValues:
+    finite = np.isfinite(feature.odds)
+    odds, p, q = feature.odds[finite], feature.p[finite], feature.q[finite]
+    if not len(odds):
+        return LatticeValues(np.empty(0, dtype=np.int64), p, q, 0.0, odds)
+    order = np.argsort(odds, kind="stable")
+    odds, p, q = odds[order], p[order], q[order]
+    shift = np.rint((odds - odds[0]) / step).astype(np.int64)
+    rest = odds - step * shift
+    weight = p + q
+    offset = float((weight * rest).sum() / weight.sum())  # errors of mean 0 cancel best
+    return LatticeValues(shift, p, q, offset, rest - offset)
+
+
+def _best_step(features: Sequence[Feature], narrowest: float) -> float:
+    """Return the width of a cell, of a range, that leaves the least variance of errors in cells."""
+    steps = narrowest * np.linspace(WIDEST, 1.0, STEPS_TRIED)
+    variance = np.zeros(STEPS_TRIED)
+    for feature in features:
+        finite = np.isfinite(feature.odds)
+        if finite.sum() < 2:
+            continue
+        odds, weight = feature.odds[finite], (feature.p + feature.q)[finite]
+        above = (odds - odds.min())[:, None]
+        rest = above - steps * np.rint(above / steps)
+        mean = weight @ rest / weight.sum()
+        variance += weight @ (rest - mean) ** 2 / 2
+    return float(steps[np.argmin(variance)])
+
+
+def _flips(lattice: Lattice, error: FloatArray, gap: float) -> float:
+    """Return a bound of the mass of instances that the lattice decides otherwise than they are.
+
+    Parameters
+    ----------
+    lattice
+        The lattice.
+    error
+        The error of each value.
+    gap
+        The border less all offsets: an instance is positive iff its steps and errors sum to at least this.
+    """
+    features, cells = len(lattice.span), int(lattice.span.sum()) + 1
+    if abs(gap) > lattice.step * (cells + 1) + np.abs(error).sum():
+        return 0.0  # finite log-odds never come near the border
+    masses = []
+    for weight in (lattice.p, lattice.q):
+        deviation = math.sqrt(float((weight * error**2).sum()))
+        unit, half = lattice.step / TICKS, 0
+        while True:
+            half = math.ceil(DEVIATIONS * deviation / unit) + 2
+            if 2 * half * cells * len(error) <= MOST_WORK or half <= 4:
+                break
+            unit *= 2
+        ticks, middle, doubt = _in_ticks(lattice.start, error, unit)
+        doubt += 1e-13 * (abs(gap) + lattice.step * cells + features)  # of sums of log-odds in floats
+        table = np.empty((cells, 2 * half + 1))
+        masses.append(
+            flipped(
+                lattice.start, lattice.shift, ticks, weight, lattice.t, lattice.step, unit, gap - middle, doubt, table,
+                np.empty_like(table),
+            )
+        )  # fmt: skip
+    return lattice.prior * masses[0] + (1 - lattice.prior) * masses[1]
+
+
+def _in_ticks(
+    start: npt.NDArray[np.int64], error: FloatArray, unit: float
+) -> tuple[npt.NDArray[np.int64], float, float]:
+    """Return errors in whole ticks, and what is left of an instance's: about so much, give or take so much."""
+    ticks, middles, doubt = [np.empty(0, dtype=np.int64)], 0.0, 0.0
+    for begin, end in zip(start[:-1], start[1:], strict=True):
+        errors = error[begin:end]
+        first = errors[:1].sum()
+        tick = (np.rint(first / unit) + np.rint((errors - first) / unit)).astype(np.int64)
+        rest = errors - unit * tick
+        middle = float(rest.max() + rest.min()) / 2 if len(rest) else 0.0
+        doubt += float(np.abs(rest - middle).max(initial=0.0))
+        middles += middle
+        ticks.append(tick)
+    return np.concatenate(ticks), middles, doubt

@@ -1,0 +1,181 @@
+"""The answer of a search: what to keep, with which threshold, how good that is, and what is proved about it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from functools import cached_property
+
+from bayestrim.classifier import Classifier
+from bayestrim.problem import TrimProblem
+from bayestrim.result import Interval, ThresholdInterval
+
+
+class Status(Enum):
+    """What is proved; each value is its own message."""
+
+    OPTIMAL = "no affordable subset agrees more"
+    FEASIBLE = "affordable, but perhaps not the best"
+
+
+class StopReason(Enum):
+    """Why a search ended; each value is its own message."""
+
+    EXHAUSTED = "everything was searched"
+    GAP = "the gap was small enough"
+    TIME_LIMIT = "the time was up"
+    EVALUATION_LIMIT = "the number of evaluations was reached"
+    INTERRUPTED = "the search was interrupted"
+    HEURISTIC = "the strategy looks for good subsets and proves nothing"
+
+
+@dataclass(frozen=True)
+class SearchStats:
+    """What a search took.
+
+    Attributes
+    ----------
+    evaluations
+        How often the agreement of a subset, or a bound on it, was computed.
+    nodes
+        How many nodes of the search tree were visited.
+    seconds
+        How long it took.
+    """
+
+    evaluations: int = 0
+    nodes: int = 0
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Features to keep, and what comes of it.
+
+    Attributes
+    ----------
+    features
+        The kept features, in the classifier's order.
+    cost
+        What they cost together.
+    threshold
+        The new threshold.
+    thresholds
+        All thresholds of one interval that decide the same.
+    agreement
+        How often decisions stay the same (the ECA).
+    """
+
+    features: tuple[str, ...]
+    cost: float
+    threshold: float
+    thresholds: ThresholdInterval
+    agreement: Interval
+
+
+@dataclass(frozen=True)
+class Trimming:
+    """The best choice that was found, and what is proved about it.
+
+    Attributes
+    ----------
+    problem
+        What was asked.
+    choice
+        What to keep.
+    bound
+        No affordable choice agrees more often than this.
+    status
+        Whether the choice is proved to be the best.
+    stop_reason
+        Why the search ended.
+    alternatives
+        The next best subsets, best first, if they were asked for.
+    irrelevant
+        Features that cannot change any decision.
+    tie_mass
+        The probability that an instance lies so near the threshold that rounding could decide it, or an upper bound
+        of that where instances are too many to be looked at one by one.
+    engine
+        What computed the agreements.
+    stats
+        What the search took.
+    """
+
+    problem: TrimProblem
+    choice: Choice
+    bound: float
+    status: Status
+    stop_reason: StopReason
+    alternatives: tuple[Choice, ...] = ()
+    irrelevant: tuple[str, ...] = ()
+    tie_mass: float = 0.0
+    engine: str = ""
+    stats: SearchStats = SearchStats()
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """The features to keep, in the classifier's order."""
+        return self.choice.features
+
+    @property
+    def dropped(self) -> tuple[str, ...]:
+        """The other features."""
+        return tuple(name for name in self.problem.classifier.features if name not in self.choice.features)
+
+    @property
+    def cost(self) -> float:
+        """What the kept features cost together."""
+        return self.choice.cost
+
+    @property
+    def budget(self) -> float:
+        """The most that they may cost."""
+        return self.problem.budget
+
+    @property
+    def threshold(self) -> float:
+        """The new threshold: the old one if it does equally well."""
+        return self.choice.threshold
+
+    @property
+    def thresholds(self) -> ThresholdInterval:
+        """Thresholds that decide the same as the new one."""
+        return self.choice.thresholds
+
+    @property
+    def agreement(self) -> Interval:
+        """How often decisions stay the same (the ECA)."""
+        return self.choice.agreement
+
+    @property
+    def gap(self) -> float:
+        """How much more often the best affordable choice could agree, at most."""
+        return max(0.0, self.bound - self.agreement.lower)
+
+    @cached_property
+    def classifier(self) -> Classifier:
+        """The trimmed classifier: it reads the kept features alone and uses the new threshold."""
+        return self.problem.classifier.restricted(self.features, self.threshold)
+
+    def summary(self) -> str:
+        """Return the answer in a few lines."""
+        share = f"{self.agreement:.2%}" if self.agreement.kind == "exact" else f"at least {self.agreement.lower:.2%}"
+        proof = f"{self.status.value}; {self.stop_reason.value}"
+        if self.status is not Status.OPTIMAL:
+            proof += f"; the best could agree at most {self.gap:.2g} more"
+        lines = [
+            f"keep       {', '.join(self.features) or 'nothing'}",
+            f"drop       {', '.join(self.dropped) or 'nothing'}",
+            f"cost       {self.cost:g} of a budget of {self.budget:g}",
+            f"threshold  {self.threshold:.6g}, or any in {self.thresholds}",
+            f"agreement  {share} of decisions stay the same",
+            f"proof      {proof}",
+        ]
+        if self.irrelevant:
+            lines.insert(2, f"no matter  {', '.join(self.irrelevant)}")
+        lines += [
+            f"or keep    {', '.join(other.features) or 'nothing'}: {other.agreement:.2%} at a cost of {other.cost:g}"
+            for other in self.alternatives
+        ]
+        return "\n".join(lines)
