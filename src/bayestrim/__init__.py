@@ -1,5 +1,8 @@
 """bayestrim: which features a Bayesian network classifier should keep, when each of them costs something."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from bayestrim import reference
 from bayestrim.agreement import eca, expected_sdp, maa, mpa, sdp, tie_mass
 from bayestrim.classifier import Classifier
@@ -13,6 +16,7 @@ from bayestrim.errors import (
     ImpossibleEvidenceError,
     MissingFileError,
     NetworkError,
+    ProblemError,
     RowSumWarning,
     TooLargeError,
     UnknownNameError,
@@ -20,7 +24,12 @@ from bayestrim.errors import (
 from bayestrim.formats import read_network, write_network
 from bayestrim.formats.objects import from_pgmpy, from_pyagrum, from_sklearn
 from bayestrim.network import BayesianNetwork, Variable
+from bayestrim.problem import Limits, TrimProblem
 from bayestrim.result import NEVER_POSITIVE, Interval, MaxAgreement, ThresholdInterval
+from bayestrim.trimming import Choice, SearchStats, Status, StopReason, Trimming
+
+if TYPE_CHECKING:
+    from bayestrim.search import Progress, trim
 
 __version__ = "0.1.0"
 
@@ -28,6 +37,7 @@ __all__ = [
     "NEVER_POSITIVE",
     "BayesianNetwork",
     "BayestrimError",
+    "Choice",
     "Classifier",
     "ClassifierError",
     "ColumnWarning",
@@ -36,12 +46,20 @@ __all__ = [
     "FormatError",
     "ImpossibleEvidenceError",
     "Interval",
+    "Limits",
     "MaxAgreement",
     "MissingFileError",
     "NetworkError",
+    "ProblemError",
+    "Progress",
     "RowSumWarning",
+    "SearchStats",
+    "Status",
+    "StopReason",
     "ThresholdInterval",
     "TooLargeError",
+    "TrimProblem",
+    "Trimming",
     "UnknownNameError",
     "Variable",
     "eca",
@@ -55,8 +73,16 @@ __all__ = [
     "reference",
     "sdp",
     "tie_mass",
+    "trim",
     "write_network",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Import the search when it is asked for: it compiles, which predicting must not wait for."""
+    if name in ("trim", "Progress"):
+        return getattr(import_module("bayestrim.search"), name)
+    raise AttributeError(f"module 'bayestrim' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

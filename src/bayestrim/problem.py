@@ -16,8 +16,8 @@ from bayestrim.ties import as_written
 
 ThresholdRule = Literal["optimal", "keep"]
 
-LARGEST_INTEGER = 2**53
-"""Scaled costs sum to at most this, so that sums of 64-bit integers and of floats are exact."""
+LARGEST_INTEGER = 2**61
+"""Scaled costs sum to at most this, which fits in 64 bits."""
 
 
 @dataclass(frozen=True)
@@ -121,9 +121,8 @@ class TrimProblem:
     def scaled(self) -> tuple[tuple[int, ...], int]:
         """Return the costs of all features, and the budget, as integers in proportion.
 
-        Decimals stay exact as long as they have at most about 15 digits between them; finer ones are rounded to
-        the nearest of some 10^15 steps. A feature that alone exceeds the budget costs one more than the budget, so
-        that a large price takes no digits from small ones.
+        Decimals stay exact as long as they have at most about 18 digits between them. Finer ones are rounded, and the
+        budget is raised by as much as that can matter: some 10^-18 of all costs.
         """
         costs = [as_written(self.costs[name]) for name in self.classifier.features]
         limit = sum(costs, Fraction(0)) if math.isinf(self.budget) else as_written(self.budget)
@@ -133,6 +132,7 @@ class TrimProblem:
         scale = Fraction(math.lcm(*(amount.denominator for amount in (*capped, budget))))
         if everything * scale > LARGEST_INTEGER // 2:
             scale = LARGEST_INTEGER // 2 / everything
+            budget += len(costs) / scale
         most = round(budget * scale)
         return tuple(most + 1 if cost > limit else round(cost * scale) for cost in costs), most
 

@@ -18,8 +18,15 @@ if TYPE_CHECKING:
 class Engine(Protocol):
     """What every engine can say about a classifier and a subset of its features."""
 
-    tie_mass: float
-    """The probability that an instance lies so near the threshold that rounding could decide it."""
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        ...
+
+    @property
+    def tie_mass(self) -> float:
+        """The probability that an instance lies so near the threshold that rounding could decide it."""
+        ...
 
     def eca(self, features: Sequence[str], threshold: float) -> Interval:
         """Return the expected agreement with the classifier that keeps the features and uses the threshold."""

@@ -7,22 +7,33 @@ MPA are the same, and grow with the features.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 
 import numpy as np
 
 from bayestrim.classifier import Classifier
-from bayestrim.engines.counting import Kept, Ties, count_kept, cut_kept, find_ties
+from bayestrim.engines.counting import (
+    LONGEST_LIST,
+    MOST_STEPS,
+    Kept,
+    Ties,
+    count_kept,
+    cut_kept,
+    find_ties,
+    halves,
+    parts,
+)
 from bayestrim.engines.fine import Fine, Loss, fine
 from bayestrim.engines.independent import ENDLESS, FOREVER, Feature, Independent, all_values, instance_count
-from bayestrim.errors import ClassifierError
 from bayestrim.result import Interval, MaxAgreement, ThresholdInterval
 from bayestrim.ties import as_written
 
-FIRST_CELLS, MOST_CELLS = 1 << 14, 1 << 20
-"""Agreements out of reach of counting are certified on lattices of so many cells, finer until they are `NARROW`."""
-NARROW = 1e-4
+CELLS = (1 << 14, 1 << 16, 1 << 18, 1 << 20)
+"""Agreements out of reach of counting are certified on lattices of so many cells, one finer than the other."""
+QUICK_LIST = 1 << 16
+"""Lists of instances as long as this are made and sorted in milliseconds."""
+NARROW = 5e-4
 """How wide a certified interval may be."""
 MOST_LISTED = 1 << 17
 """The most instances of kept features among which a threshold is looked for."""
@@ -47,7 +58,7 @@ class AdditiveEngine:
         # It must not be held by what the classifier's life bounds (see `engine_for`): a copy is held instead.
         self._classifier = classifier.restricted(classifier.features)
         self.model = model
-        self._by_name = {feature.name: feature for feature in model.features}
+        self._last: tuple[tuple[str, ...], Kept | None] | None = None  # what was counted last is often asked again
 
     @cached_property
     def ties(self) -> Ties | None:
@@ -59,7 +70,7 @@ class AdditiveEngine:
         """The probability of the tie band; where instances are too many to look, an upper bound of it."""
         if self.ties is not None:
             return self.ties.mass
-        everything = fine(self.model, self.model.features, (), MOST_CELLS)
+        everything = fine(self.model, self.model.features, (), CELLS[-1])
         return everything.mass_within(self.model.band)
 
     @property
@@ -76,7 +87,10 @@ class AdditiveEngine:
     def counted(self, features: Iterable[str]) -> Kept | None:
         """Return what is decided about each instance of some features, None where that is out of reach."""
         kept, dropped = self._sides(features)
-        return None if self.ties is None else count_kept(self.model, kept, dropped, self.ties)
+        names = tuple(feature.name for feature in kept)
+        if self._last is None or self._last[0] != names:
+            self._last = names, None if self.ties is None else count_kept(self.model, kept, dropped, self.ties)
+        return self._last[1]
 
     def best_loss(self, features: Iterable[str]) -> Loss:
         """Return bounds of the loss of some features under the best threshold; equal where it is exact."""
@@ -86,17 +100,39 @@ class AdditiveEngine:
             return Loss(max(0.0, loss - self.unsettled), loss + self.unsettled)
         return self._certified(features, Fine.best_loss)
 
-    def _certified(self, features: Iterable[str], ask: object) -> Loss:
+    @cached_property
+    def quick(self) -> bool:
+        """Whether what lies in the tie band can be found out in passing."""
+        return max(instance_count(side) for side in halves(self.model.features)) <= QUICK_LIST
+
+    @property
+    def doubt(self) -> float:
+        """The probability of instances that are positive to the lattice, and may be negative in exact arithmetic."""
+        return self.ties.negative_mass + self.ties.unsettled if self.ties is not None else 0.0
+
+    def countable(self, features: Sequence[str], steps: int = MOST_STEPS) -> bool:
+        """Tell whether the loss of some features can be counted exactly in so many steps."""
+        split = parts(*self._sides(features))
+        longest = max(instance_count(side) for side in halves(self.model.features))
+        return split is not None and split.steps <= steps and longest <= LONGEST_LIST
+
+    def exact_loss(self, features: Sequence[str], threshold: float | None) -> Loss:
+        """Return the loss of some features under the best threshold or a given one, by counting."""
+        if threshold is None:
+            return self.best_loss(features)
+        agreement = self.eca(features, threshold)
+        return Loss(1 - agreement.upper, 1 - agreement.lower)
+
+    def _certified(self, features: Iterable[str], ask: Callable[[Fine], Loss]) -> Loss:
         """Ask ever finer lattices until the answer is narrow enough."""
         kept, dropped = self._sides(features)
-        cells = FIRST_CELLS
         low, high = 0.0, 1.0
-        while True:
-            loss = ask(fine(self.model, kept, dropped, cells))  # type: ignore[operator]
+        for cells in CELLS:
+            loss = ask(fine(self.model, kept, dropped, cells))
             low, high = max(low, loss.lower), min(high, loss.upper)
-            if high - low <= NARROW or cells >= MOST_CELLS:
-                return Loss(low, high)
-            cells *= 4
+            if high - low <= NARROW:
+                break
+        return Loss(low, high)
 
     def eca(self, features: Sequence[str], threshold: float) -> Interval:
         """Return the expected agreement with the classifier that keeps the features and uses the threshold."""
@@ -155,7 +191,7 @@ class AdditiveEngine:
 
     def _likely_cut(self, features: Sequence[str]) -> ThresholdInterval:
         kept, dropped = self._sides(features)
-        turn = fine(self.model, kept, dropped, FIRST_CELLS * 4).turn()
+        turn = fine(self.model, kept, dropped, CELLS[1]).turn()
         if not math.isfinite(turn):
             return ThresholdInterval(-math.inf, 0.0) if turn < 0 else ThresholdInterval(1.0, math.inf)
         threshold = _probability(turn + self.model.bias)

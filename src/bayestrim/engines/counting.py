@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -22,8 +23,10 @@ from bayestrim.rows import IntArray
 
 LONGEST_LIST = 1 << 20
 """No list of a part's instances may be longer."""
-MOST_STEPS = 1 << 27
+MOST_STEPS = 1 << 28
 """The most steps that counting may take for one subset: about half a second."""
+SORTING = 100
+"""Making and sorting a list takes so many steps for each instance in it."""
 MOST_TIES = 1 << 14
 """The most instances in the tie band that are decided one by one."""
 
@@ -39,12 +42,15 @@ class Ties:
     negative
         The instances in it that exact arithmetic decides negative, as places in the features' values
         [instances, features]; all others count as positive.
+    negative_mass
+        Their probability.
     unsettled
         The probability of those that could not be decided exactly.
     """
 
     mass: float
     negative: IntArray
+    negative_mass: float
     unsettled: float
 
 
@@ -86,27 +92,33 @@ def halves(features: Sequence[Feature]) -> tuple[list[Feature], list[Feature]]:
     return one, two
 
 
-def parts(kept: Sequence[Feature], dropped: Sequence[Feature]) -> tuple[list[Feature], list[Feature]] | None:
+class Parts(NamedTuple):
+    """Dropped features in two parts, and the steps that counting with them takes."""
+
+    one: tuple[Feature, ...]
+    two: tuple[Feature, ...]
+    steps: int
+
+
+def parts(kept: Sequence[Feature], dropped: Sequence[Feature]) -> Parts | None:
     """Split the dropped features so that counting takes fewest steps; None where even that is too many."""
-    one: list[Feature] = []
-    two = sorted(dropped, key=lambda f: len(f.odds))
-    best = None
+    ordered = tuple(sorted(dropped, key=lambda feature: len(feature.odds)))
     count = instance_count(kept)
-    while True:
-        steps = instance_count(one) * (count + instance_count(two))
-        if count + instance_count(two) <= 2 * LONGEST_LIST and (best is None or steps < best[0]):
-            best = (steps, list(one), list(two))
-        if not two:
-            break
-        one.append(two.pop(0))
-    return None if best is None or best[0] > MOST_STEPS else best[1:]
+    splits = []
+    for i in range(len(ordered) + 1):
+        inner = count + instance_count(ordered[i:])
+        if inner <= 2 * LONGEST_LIST:
+            steps = instance_count(ordered[:i]) * inner + SORTING * inner
+            splits.append(Parts(ordered[:i], ordered[i:], steps))
+    best = min(splits, key=lambda split: split.steps, default=None)
+    return None if best is None or best.steps > MOST_STEPS else best
 
 
 def find_ties(classifier: Classifier, model: Independent) -> Ties | None:
     """Return what lies in the tie band; None where the instances are too many to look."""
     nothing = np.empty((0, len(model.features)), dtype=np.int64)
     if abs(model.border) >= FOREVER:
-        return Ties(0.0, nothing, 0.0)
+        return Ties(0.0, nothing, 0.0, 0.0)
     sides = halves(model.features)
     if max(instance_count(side) for side in sides) > LONGEST_LIST:
         return None
@@ -118,21 +130,27 @@ def find_ties(classifier: Classifier, model: Independent) -> Ties | None:
     count = pairs_between(sorted_odds[0], sorted_odds[1], low, high, pairs)
     if count > MOST_TIES:
         mass = _mass_between(model, lists, low, high)
-        return Ties(mass, nothing, mass)
+        return Ties(mass, nothing, 0.0, mass)
     cells = [orders[side][pairs[:count, side]] for side in (0, 1)]
-    p, q = (lists[0][side][cells[0]] * lists[1][side][cells[1]] for side in (1, 2))
-    mass = model.prior * p + (1 - model.prior) * q
+    both = [lists[0][side][cells[0]] * lists[1][side][cells[1]] for side in (1, 2)]
+    of_pairs = model.prior * both[0] + (1 - model.prior) * both[1]
     places = np.empty((count, len(model.features)), dtype=np.int64)
     column = {feature.name: i for i, feature in enumerate(model.features)}
     for side, numbers in zip(sides, cells, strict=True):
         for feature, values in zip(side, _places(side, numbers), strict=True):
             places[:, column[feature.name]] = values
-    possible = np.flatnonzero(mass > 0)
-    places, mass = places[possible], mass[possible]
+    possible = np.flatnonzero(of_pairs > 0)
+    places, of_pairs = places[possible], of_pairs[possible]
     states = [feature.states[column] for feature, column in zip(model.features, places.T, strict=True)]
     codes = np.array(states, dtype=np.int64).reshape(len(states), len(places)).T
     settled = classifier.exact_posteriors.of(model.names).settle(codes, classifier.threshold)
-    return Ties(float(mass.sum()), places[~settled.positive], float(mass[~settled.exact].sum()))
+    negative = ~settled.positive
+    return Ties(
+        float(of_pairs.sum()),
+        places[negative],
+        float(of_pairs[negative].sum()),
+        float(of_pairs[~settled.exact].sum()),
+    )
 
 
 def _finite_order(odds: FloatArray) -> IntArray:
@@ -143,12 +161,12 @@ def _finite_order(odds: FloatArray) -> IntArray:
 def _mass_between(
     model: Independent, lists: Sequence[tuple[FloatArray, FloatArray, FloatArray]], low: float, high: float
 ) -> float:
-    total = 0.0
     (odds, p, q), (others, other_p, other_q) = lists
     order = _finite_order(others)
     others = others[order]
     finite = np.isfinite(odds)
     begin, end = np.searchsorted(others, low - odds[finite]), np.searchsorted(others, high - odds[finite], "right")
+    total = 0.0
     for prior, mine, theirs in ((model.prior, p, other_p), (1 - model.prior, q, other_q)):
         sums = np.append(0.0, np.cumsum(theirs[order]))
         total += prior * float(mine[finite] @ (sums[end] - sums[begin]))
@@ -162,9 +180,7 @@ def _places(features: Sequence[Feature], cells: IntArray) -> tuple[npt.NDArray[n
     return np.unravel_index(cells, [len(feature.odds) for feature in features])
 
 
-def count_kept(
-    model: Independent, kept: Sequence[Feature], dropped: Sequence[Feature], ties: Ties
-) -> Kept | None:
+def count_kept(model: Independent, kept: Sequence[Feature], dropped: Sequence[Feature], ties: Ties) -> Kept | None:
     """Return what is decided about each instance of the kept features; None where that is out of reach."""
     split = parts(kept, dropped)
     if split is None:
@@ -173,13 +189,14 @@ def count_kept(
     cells = np.flatnonzero((p > 0) | (q > 0))
     cells = cells[np.argsort(odds[cells], kind="stable")]
     odds, p, q = odds[cells], p[cells], q[cells]
-    one, two = (all_values(part) for part in split)
+    one, two = all_values(split.one), all_values(split.two)
     one_possible = (one[1] > 0) | (one[2] > 0)
     order = np.flatnonzero((two[1] > 0) | (two[2] > 0))
     order = order[np.argsort(two[0][order], kind="stable")]
     positive = np.empty((2, len(cells)))
     sums = [np.append(np.cumsum(side[order][::-1])[::-1], 0.0) for side in two[1:]]
-    count_pairs(odds, *(x[one_possible] for x in one), two[0][order], *sums, model.border, positive)
+    one_odds, one_p, one_q = (column[one_possible] for column in one)
+    count_pairs(odds, one_odds, one_p, one_q, two[0][order], sums[0], sums[1], model.border, positive)
     mass = _by_decision(model, p, q, np.minimum(positive, 1.0))
     _move_negative(model, kept, dropped, ties, cells, mass)
     return Kept(tuple(kept), mass, cells)

@@ -19,7 +19,7 @@ from bayestrim.network import FloatArray
 
 NEGLIGIBLE = 1e-22
 """Cells at the ends of a distribution that hold less are cut off."""
-DEVIATIONS = (2.0, 3.0, 4.0, 4.5, 5.0, 6.0, 8.0)
+DEVIATIONS = (3.5, 4.25, 5.0)
 """How far rounding errors are followed, in standard deviations: the one of least margin is taken."""
 TILTS = np.concatenate([np.linspace(0.25, 10, 40), -np.linspace(0.25, 10, 40)])
 """Exponents of Chernoff's bound, in the reciprocal of the standard deviation."""
@@ -109,21 +109,19 @@ class Fine:
             (1 - model.prior) * (1 - kept.q.sum()) if everything else 0.0
         )
         infinite = max(0.0, float(infinite))
-        return Loss(
-            max(0.0, float(least.sum()) + infinite - self.margin), float(most.sum()) + infinite + self.margin
-        )
+        return Loss(max(0.0, float(least.sum()) + infinite - self.margin), float(most.sum()) + infinite + self.margin)
 
     def turn(self) -> float:
         """Return about which sum of kept log-odds the best decision turns positive; infinite where it never turns."""
         positive, negative = self._masses()
-        better = positive >= negative
-        if better.all() or not better.any():
-            return -math.inf if better.all() else math.inf
-        turn = self.kept.first + int(np.argmax(better))
-        return self.kept.offset + self.step * (turn - 0.5)
+        losses = np.append(0.0, np.cumsum(positive)) + np.append(np.cumsum(negative[::-1])[::-1], 0.0)
+        turn = int(np.argmin(losses))  # cells before this one are decided negative
+        if turn in (0, len(positive)):
+            return -math.inf if turn == 0 else math.inf
+        return self.kept.offset + self.step * (self.kept.first + turn - 0.5)
 
     def mass_within(self, band: float) -> float:
-        """Return a bound of the mass of instances whose log-odds lie within a band above the border, and as far below."""
+        """Return a bound of the mass of instances whose log-odds lie within a band of the border."""
         worst = max(self.kept.high - self.kept.low, 0.0) + max(self.dropped.high - self.dropped.low, 0.0)
         return min(1.0, _near(self, worst + 2 * band) + self.kept.cut + self.dropped.cut)
 
@@ -203,7 +201,7 @@ def _margin(bare: Fine, features: Sequence[Feature]) -> float:
     errors = [(lattice_values(feature, bare.step)) for feature in features]
     worst = sum(max(float(np.abs(e.error).max(initial=0.0)), 0.0) for e in errors)
     deviation = max(
-        math.sqrt(sum(float((weights @ e.error**2)) for e, weights in zip(errors, side, strict=True)))
+        math.sqrt(sum(float(weights @ e.error**2) for e, weights in zip(errors, side, strict=True)))
         for side in ([e.p for e in errors], [e.q for e in errors])
     )
     choices = [(worst, 0.0)]
@@ -211,7 +209,9 @@ def _margin(bare: Fine, features: Sequence[Feature]) -> float:
         for times in DEVIATIONS:
             reach = times * deviation
             choices.append((reach, max(_beyond(errors, reach, deviation, side) for side in ("p", "q"))))
-    noise = 1e-13 * (min(abs(bare.model.border), 1e4) + bare.step * (len(bare.kept.p) + len(bare.dropped.p)) + len(features))
+    noise = 1e-13 * (
+        min(abs(bare.model.border), 1e4) + bare.step * (len(bare.kept.p) + len(bare.dropped.p)) + len(features)
+    )
     margin = min(tail + _near(bare, reach + noise) for reach, tail in choices if tail < 1)
     return margin + bare.kept.cut + bare.dropped.cut
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
 from bayestrim.engines.independent import Feature, Independent
-from bayestrim.kernels.exact import flipped
+from bayestrim.kernels.exact import flipped, joint_errors
 from bayestrim.kernels.lattice import Lattice, losses
 from bayestrim.network import FloatArray
 
@@ -18,7 +19,7 @@ TICKS = 32
 """Errors are counted in steps of this fraction of a cell."""
 DEVIATIONS = 5.0
 """Errors are followed so many standard deviations to either side."""
-MOST_WORK = 1 << 28
+MOST_WORK = 1 << 27
 """The most operations that finding the margin may take; beyond it, errors are counted in coarser ticks."""
 STEPS_TRIED = 256
 """So many widths of a cell are tried, from the widest on; the one whose errors vary least is taken."""
@@ -50,7 +51,7 @@ class Grid:
         return lower, upper
 
 
-def make_grid(model: Independent, features: Sequence[Feature], cells: int) -> Grid:
+def make_grid(model: Independent, features: Sequence[Feature], cells: int, *, margin: bool = True) -> Grid:
     """Return a lattice for all of a model's features, in a given order.
 
     Parameters
@@ -60,7 +61,9 @@ def make_grid(model: Independent, features: Sequence[Feature], cells: int) -> Gr
     features
         Its features, in the order in which they are to be numbered.
     cells
-        About how many cells the sum of all features spans; at least as many as it takes to tell two values apart.
+        About how many cells the sum of all features spans.
+    margin
+        Whether to find the margin, which takes longest; without it, the lattice's losses are mere estimates.
     """
     swing = sum(feature.swing for feature in features)
     step = _best_step(features, swing / max(cells - 1, 1)) if swing > 0 else 1.0
@@ -91,8 +94,8 @@ def make_grid(model: Independent, features: Sequence[Feature], cells: int) -> Gr
         width=most + 1,
     )
     error = np.concatenate([np.empty(0), *(value.error for value in values)])
-    margin = _flips(lattice, error, gap) + rounding(len(features), most)
-    return Grid(tuple(features), lattice, margin)
+    flips = _flips(lattice, error, gap) if margin else 1.0
+    return Grid(tuple(features), lattice, flips + rounding(len(features), most))
 
 
 def rounding(features: int, cells: int) -> float:
@@ -116,6 +119,7 @@ class LatticeValues:
 
 
 def lattice_values(feature: Feature, step: float) -> LatticeValues:
+    """Round a feature's finite log-odds to whole steps, such that the errors have mean 0."""
     finite = np.isfinite(feature.odds)
     odds, p, q = feature.odds[finite], feature.p[finite], feature.q[finite]
     if not len(odds):
@@ -157,28 +161,43 @@ def _flips(lattice: Lattice, error: FloatArray, gap: float) -> float:
     gap
         The border less all offsets: an instance is positive iff its steps and errors sum to at least this.
     """
-    features, cells = len(lattice.span), int(lattice.span.sum()) + 1
+    cells = int(lattice.span.sum()) + 1
     if abs(gap) > lattice.step * (cells + 1) + np.abs(error).sum():
         return 0.0  # finite log-odds never come near the border
-    masses = []
-    for weight in (lattice.p, lattice.q):
-        deviation = math.sqrt(float((weight * error**2).sum()))
-        unit, half = lattice.step / TICKS, 0
-        while True:
-            half = math.ceil(DEVIATIONS * deviation / unit) + 2
-            if 2 * half * cells * len(error) <= MOST_WORK or half <= 4:
-                break
-            unit *= 2
-        ticks, middle, doubt = _in_ticks(lattice.start, error, unit)
-        doubt += 1e-13 * (abs(gap) + lattice.step * cells + features)  # of sums of log-odds in floats
-        table = np.empty((cells, 2 * half + 1))
-        masses.append(
-            flipped(
-                lattice.start, lattice.shift, ticks, weight, lattice.t, lattice.step, unit, gap - middle, doubt, table,
-                np.empty_like(table),
-            )
-        )  # fmt: skip
+    masses = [_flips_of_class(lattice, error, gap, weight) for weight in (lattice.p, lattice.q)]
     return lattice.prior * masses[0] + (1 - lattice.prior) * masses[1]
+
+
+def _flips_of_class(lattice: Lattice, error: FloatArray, gap: float, weight: FloatArray) -> float:
+    """Return the same under one class: the features in two parts, whose shifts and errors are followed together."""
+    features = len(lattice.span)
+    middle = int(np.searchsorted(np.cumsum(lattice.span), lattice.span.sum() / 2)) if features else 0
+    parts = ((0, middle), (middle, features))
+    reaches = [int(lattice.span[begin:end].sum()) + 1 for begin, end in parts]
+    deviations = []
+    for begin, end in parts:
+        values = slice(lattice.start[begin], lattice.start[end])
+        deviations.append(math.sqrt(float(weight[values] @ error[values] ** 2)))
+    unit = lattice.step / TICKS
+    while True:
+        sizes = [2 * (math.ceil(DEVIATIONS * deviation / unit) + 2) + 1 for deviation in deviations]
+        work = sum(
+            size * reach * (end - begin) for size, reach, (begin, end) in zip(sizes, reaches, parts, strict=True)
+        )
+        if work <= MOST_WORK or max(sizes) <= 9:
+            break
+        unit *= 2
+    ticks, left_over, doubt = _in_ticks(lattice.start, error, unit)
+    doubt += 1e-13 * (abs(gap) + lattice.step * sum(reaches) + features)  # of sums of log-odds in floats
+    mass, tables, lasts = 0.0, [], []
+    for size, reach, (begin, end) in zip(sizes, reaches, parts, strict=True):
+        table, spare = np.empty((reach, size)), np.empty((reach, size))
+        last, beyond = joint_errors(lattice.start, lattice.shift, ticks, weight, begin, end, table, spare)
+        mass += beyond
+        tables.append(table)
+        lasts.append(last)
+    mass += flipped(tables[0], lasts[0], tables[1], lasts[1], lattice.t, lattice.step, unit, gap - left_over, doubt)
+    return float(mass)
 
 
 def _in_ticks(
@@ -186,7 +205,7 @@ def _in_ticks(
 ) -> tuple[npt.NDArray[np.int64], float, float]:
     """Return errors in whole ticks, and what is left of an instance's: about so much, give or take so much."""
     ticks, middles, doubt = [np.empty(0, dtype=np.int64)], 0.0, 0.0
-    for begin, end in zip(start[:-1], start[1:], strict=True):
+    for begin, end in pairwise(start.tolist()):
         errors = error[begin:end]
         first = errors[:1].sum()
         tick = (np.rint(first / unit) + np.rint((errors - first) / unit)).astype(np.int64)

@@ -198,5 +198,3 @@ def all_values(features: Sequence[Feature]) -> tuple[FloatArray, FloatArray, Flo
 def instance_count(features: Sequence[Feature]) -> int:
     """Return how many instances some features have."""
     return math.prod(len(feature.odds) for feature in features)
-
-

@@ -36,6 +36,8 @@ class TableEngine:
         The classifier all questions are about.
     """
 
+    name = "table"
+
     def __init__(self, classifier: Classifier) -> None:
         # It must not hold the classifier itself, whose life bounds its own (see `engine_for`).
         # A feature of one state tells nothing, and an array has at most 64 axes.

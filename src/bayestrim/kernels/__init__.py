@@ -51,7 +51,7 @@ if not numba.config.DISABLE_JIT:
 
 
 def inner(function: Callable[P, R]) -> Callable[P, R]:
-    """Compile a function that only kernels call: without the part that lets Python call it, which takes long to make."""
+    """Compile a function that only kernels call, without the part for calls from Python, which takes long to make."""
     options = {} if numba.config.DISABLE_JIT else {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
     compiled: Callable[P, R] = numba.njit(cache=True, nogil=True, error_model="numpy", **options)(function)
     return compiled

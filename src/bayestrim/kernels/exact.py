@@ -12,46 +12,32 @@ Ints = npt.NDArray[np.int64]
 
 
 @kernel
-def flipped(
-    start: Ints,
-    shift: Ints,
-    tick: Ints,
-    weight: Floats,
-    t: int,
-    step: float,
-    unit: float,
-    border: float,
-    doubt: float,
-    table: Floats,
-    spare: Floats,
-) -> float:
-    """Return a bound of the mass, under one class, of instances that the lattice decides otherwise than they are.
-
-    An instance of shifts k and error e is positive iff step * k + e >= border, and the lattice says k >= t. The
-    joint distribution of k and e is built up, e being counted in ticks of `unit`.
+def joint_errors(
+    start: Ints, shift: Ints, tick: Ints, weight: Floats, begin: int, end: int, table: Floats, spare: Floats
+) -> tuple[int, float]:
+    """Write the joint distribution, under one class, of the shifts and the errors of some features.
 
     Parameters
     ----------
-    start, shift, weight
-        The values of finite log-odds and their probabilities under the class.
-    tick
-        The error of each value, in ticks.
-    t, step, border
-        As above.
-    unit, doubt
-        The width of a tick, and how far the ticks of an instance may sum up wrong.
+    start, shift, tick, weight
+        The values of finite log-odds of all features: their steps, their errors in ticks, and their probabilities.
+    begin, end
+        The features are those from `begin` to before `end`.
     table, spare
-        Work space, [cells, ticks], for all sums of shifts; ticks beyond count as flipped.
+        Receive the distribution, and work space; [cells, ticks], an error of 0 in the middle.
+
+    Returns
+    -------
+    tuple
+        The last cell, and the mass of errors beyond the table.
     """
     rows, ticks = table.shape
-    zero = ticks // 2
     for k in range(rows):
         for m in range(ticks):
             table[k, m] = 0.0
-    table[0, zero] = 1.0
-    last = 0
-    beyond = 0.0
-    for i in range(len(start) - 1):
+    table[0, ticks // 2] = 1.0
+    last, beyond = 0, 0.0
+    for i in range(begin, end):
         reach = last
         for v in range(start[i], start[i + 1]):
             reach = max(reach, last + shift[v])
@@ -60,7 +46,7 @@ def flipped(
                 spare[k, m] = 0.0
         for v in range(start[i], start[i + 1]):
             s, d, w = shift[v], tick[v], weight[v]
-            lo, hi = max(0, d), min(ticks, ticks + d)
+            lo, hi = min(max(0, d), ticks), max(min(ticks, ticks + d), 0)
             for k in range(last + 1):
                 row, source = spare[k + s], table[k]
                 for m in range(lo, hi):
@@ -73,13 +59,63 @@ def flipped(
         for k in range(reach + 1):
             for m in range(ticks):
                 table[k, m] = spare[k, m]
-    mass = beyond
-    for k in range(last + 1):
+    return last, beyond
+
+
+@kernel
+def flipped(
+    one: Floats,
+    last_one: int,
+    two: Floats,
+    last_two: int,
+    t: int,
+    step: float,
+    unit: float,
+    border: float,
+    doubt: float,
+) -> float:
+    """Return a bound of the mass, under one class, of instances that the lattice decides otherwise than they are.
+
+    An instance of shifts k and error e is positive iff step * k + e >= border, and the lattice says k >= t.
+
+    Parameters
+    ----------
+    one, last_one, two, last_two
+        The joint distributions of shifts and errors of two parts of the features, [cells, ticks], and their last
+        cells. The second is changed: its rows are summed up from the left.
+    t, step, border
+        As above.
+    unit, doubt
+        The width of a tick, and how far the ticks of an instance may sum up wrong.
+    """
+    ticks_one, ticks_two = one.shape[1], two.shape[1]
+    zero = ticks_one // 2 + ticks_two // 2  # the places of two errors that cancel
+    for k in range(last_two + 1):
+        for m in range(1, ticks_two):
+            two[k, m] += two[k, m - 1]
+    largest = unit * zero + doubt
+    mass = 0.0
+    for k in range(last_one + last_two + 1):
         gap = border - step * k  # the error from which an instance is positive
-        for m in range(ticks):
-            error = unit * (m - zero)
-            if (k >= t and error - doubt < gap) or (k < t and error + doubt >= gap):
-                mass += table[k, m]
+        if abs(gap) > largest:
+            continue
+        if k >= t:  # wrong are the errors below the gap
+            place = int(np.ceil((gap + doubt) / unit)) - 1 + zero
+        else:  # wrong are those from the gap on: all but those below it
+            place = int(np.ceil((gap - doubt) / unit)) - 1 + zero
+        for k_one in range(max(0, k - last_two), min(k, last_one) + 1):
+            row, sums = one[k_one], two[k - k_one]
+            everything = sums[ticks_two - 1]
+            below = 0.0
+            total = 0.0
+            for m in range(ticks_one):
+                total += row[m]
+                rest = place - m  # the last place of the other error that is below
+                if rest >= ticks_two - 1:
+                    below += row[m] * everything
+                elif rest >= 0:
+                    below += row[m] * sums[rest]
+            mass += below if k >= t else total * everything - below
     return mass
 
 

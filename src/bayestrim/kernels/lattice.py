@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from bayestrim.kernels import inner, kernel, uncounted
 
-ZERO = np.int64(0)
+ZERO: int = np.int64(0)  # type: ignore[assignment]
 """The number 0 where it is an argument: a literal would have the function compiled once more for it."""
 
 Floats = npt.NDArray[np.float64]
@@ -163,7 +163,16 @@ def copy_pair(memory: Floats, to: int, of: int, first: int, end: int, width: int
 
 @inner
 def spread_row(
-    memory: Floats, of: int, last: int, shift: Ints, weight: Floats, begin: int, stop: int, first: int, end: int, to: int
+    memory: Floats,
+    of: int,
+    last: int,
+    shift: Ints,
+    weight: Floats,
+    begin: int,
+    stop: int,
+    first: int,
+    end: int,
+    to: int,
 ) -> int:
     """Add a feature to a distribution under one class: to[k] = sum over values of weight * of[k - shift].
 
@@ -185,7 +194,7 @@ def spread_row(
     """
     if begin == stop:
         return -1
-    reach = min(last + shift[stop - 1], end - 1)
+    reach: int = min(last + shift[stop - 1], end - 1)
     if stop == begin + 2:  # most features: one pass instead of three
         s, u, w = shift[begin + 1], weight[begin], weight[begin + 1]
         both = max(first, s)
@@ -249,7 +258,7 @@ def raise_row(
     int
         The first cell that is written out.
     """
-    begin = max(0, first - (shift[stop - 1] if stop > start else 0))
+    begin: int = max(0, first - (shift[stop - 1] if stop > start else 0))
     if stop == start + 2:
         s, u, w = shift[start + 1], weight[start], weight[start + 1]
         out, over = max(begin, min(first, t)), max(begin, t - s)  # from here on: written out, and at the end
@@ -451,11 +460,14 @@ class Order(NamedTuple):
     ----------
     cost
         The cost of each feature, as an integer.
+    until
+        Features from one to before this are equal and cost the same: where one is excluded, so are the others.
     budget
         The most that the kept features may cost.
     """
 
     cost: Ints
+    until: Ints
     budget: int
 
 
@@ -518,6 +530,28 @@ class Nodes(NamedTuple):
     begin: Ints
     position: Ints
     bound: Floats
+
+
+def new_nodes(nodes: int, features: int) -> Nodes:
+    """Return room for open nodes."""
+    return Nodes(
+        np.zeros((nodes, features), dtype=np.bool_),
+        np.zeros(nodes, dtype=np.int64),
+        np.zeros(nodes, dtype=np.int64),
+        np.zeros(nodes),
+    )
+
+
+def new_stack(lattice: Lattice) -> Stack:
+    """Return work space for `explore`."""
+    features = len(lattice.span)
+    levels = features + 2
+    return Stack(
+        np.zeros((SPARE_ROWS + LEVEL_ROWS * levels) * lattice.width),
+        np.zeros((levels, 8), dtype=np.int64),
+        np.zeros((levels, 7)),
+        np.zeros((levels, features), dtype=np.bool_),
+    )
 
 
 class Found(NamedTuple):
@@ -651,18 +685,20 @@ def enter(stack: Stack, nodes: Nodes, node: int, order: Order, lattice: Lattice)
 
 
 @inner
-def descend(stack: Stack, level: int, lower: float, upper: float, lattice: Lattice) -> None:
-    """Write the next level, in which the feature at the position is excluded; its lift is there already."""
+def descend(stack: Stack, level: int, position: int, lower: float, upper: float, lattice: Lattice) -> None:
+    """Write the next level, in which all that was undecided before a position is excluded; its lift is there."""
     below = level + 1
     for place in (LEFT, CUT, OWN_LAST, BASE_LAST):
         stack.number[below, place] = stack.number[level, place]
-    stack.number[below, POSITION] = stack.number[below, BEGIN] = stack.number[level, POSITION] + 1
+    stack.number[below, POSITION] = stack.number[below, BEGIN] = position
     stack.number[below, TRIED] = 0
     stack.share[below, BOUND] = max(lower, stack.share[level, BOUND])
     stack.share[below, UPPER] = upper
     width, memory = lattice.width, stack.memory
     copy_pair(memory, own_row(below, lattice), own_row(level, lattice), ZERO, stack.number[level, OWN_LAST] + 1, width)
-    copy_pair(memory, base_row(below, lattice), base_row(level, lattice), ZERO, stack.number[level, BASE_LAST] + 1, width)
+    copy_pair(
+        memory, base_row(below, lattice), base_row(level, lattice), ZERO, stack.number[level, BASE_LAST] + 1, width
+    )
     for i in range(stack.included.shape[1]):
         stack.included[below, i] = stack.included[level, i]
 
@@ -744,7 +780,7 @@ def explore(
     nodes: Nodes,
     node: int,
     limit: float,
-    margin: float,
+    rise: float,
     every: bool,
     most: int,
     ahead: int,
@@ -766,8 +802,9 @@ def explore(
         The open node.
     limit
         Only losses less than this are wanted.
-    margin
-        The lattice's losses are true to this; a subset found lowers the limit to its own loss plus twice the margin.
+    rise
+        A subset that is found lowers the limit to its own loss and this: twice the lattice's margin, less the gap
+        that the search may leave.
     every
         Look for every subset under the limit, and leave the limit as it is. Otherwise a subset to which an affordable
         feature could still be added is passed over, since adding it never increases the loss.
@@ -789,7 +826,7 @@ def explore(
     """
     lattice = uncounted_lattice(lattice)
     stack = Stack(uncounted(stack.memory), uncounted(stack.number), uncounted(stack.share), uncounted(stack.included))
-    order = Order(uncounted(order.cost), order.budget)
+    order = Order(uncounted(order.cost), uncounted(order.until), order.budget)
     count = len(order.cost)
     enter(stack, nodes, node, order, lattice)
     evaluations, visited, sets, level = 0, 1, ZERO, ZERO
@@ -803,19 +840,22 @@ def explore(
         elif i == count:  # nothing can be added: the included features are a candidate
             sets = report(stack, level, every, found, sets)
             if not every:
-                limit = min(limit, stack.share[level, UPPER] + 2 * margin)
+                limit = min(limit, stack.share[level, UPPER] + rise)
             level -= 1
         elif stack.number[level, TRIED] == 1:
             evaluations += include(stack, level, order, lattice, limit)
         else:
             stack.number[level, TRIED] = 1
-            if i >= stack.number[level, CUT]:
-                rebuild_base(stack, level, min(count, i + 1 + ahead), order, lattice)
+            until = order.until[i]
+            if until > stack.number[level, CUT]:
+                rebuild_base(stack, level, order.until[min(count, until + ahead) - 1], order, lattice)
             drop_at(stack, level, i, level + 1, lattice)
-            lower, upper = bound_at(stack, level, level + 1, i + 1, order, lattice)
+            for g in range(i + 1, until):
+                drop_at(stack, level + 1, g, level + 1, lattice)
+            lower, upper = bound_at(stack, level, level + 1, until, order, lattice)
             evaluations += 1
             if lower < limit:
-                descend(stack, level, lower, upper, lattice)
+                descend(stack, level, until, lower, upper, lattice)
                 visited += 1
                 level += 1
     for j in range(level + 1):

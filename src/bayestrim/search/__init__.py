@@ -1,0 +1,154 @@
+"""Trimming: the features to keep and the threshold that change the fewest decisions, and the proof."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+
+from bayestrim.classifier import Classifier
+from bayestrim.engines import Engine
+from bayestrim.engines.additive import AdditiveEngine
+from bayestrim.engines.independent import independent
+from bayestrim.engines.table import TableEngine
+from bayestrim.errors import ProblemError, suggestion
+from bayestrim.problem import Limits, ThresholdRule, TrimProblem
+from bayestrim.result import Interval, ThresholdInterval
+from bayestrim.search.contest import Features
+from bayestrim.search.run import Clock, Outcome, Progress, Request
+from bayestrim.search.strategies import STRATEGIES
+from bayestrim.trimming import Choice, SearchStats, Status, StopReason, Trimming
+
+__all__ = ["STRATEGIES", "Progress", "trim"]
+
+
+def trim(
+    classifier: Classifier | TrimProblem,
+    budget: float | None = None,
+    costs: Mapping[str, float] | None = None,
+    *,
+    threshold: ThresholdRule = "optimal",
+    alternatives: int = 0,
+    strategy: str = "auto",
+    limits: Limits | None = None,
+    on_progress: Callable[[Progress], None] | None = None,
+) -> Trimming:
+    """Find the features to keep, and the new threshold, that change the fewest decisions; prove that none do better.
+
+    Parameters
+    ----------
+    classifier
+        The classifier, or a whole problem (then without budget, costs and threshold).
+    budget
+        The most that the kept features may cost together.
+    costs
+        What features cost, by name; those not named cost 1.
+    threshold
+        ``"optimal"`` chooses a new threshold for each subset; ``"keep"`` uses the classifier's own.
+    alternatives
+        So many next best subsets are found, and proved to be, as well.
+    strategy
+        ``"branch-and-bound"`` and ``"exhaustive"`` prove; ``"greedy"`` and ``"information-gain"`` only look. ``"auto"``
+        is branch-and-bound where the features are independent given the class, otherwise exhaustive.
+    limits
+        When to stop before the end; the best so far is returned, with what is proved about it.
+    on_progress
+        Is told, some times a second, how far the search is.
+
+    Examples
+    --------
+    >>> import bayestrim as bt
+    >>> quiz = bt.Classifier(bt.read_network("examples/quiz.bif"), "Mastery", "+", threshold=0.07)
+    >>> print(bt.trim(quiz, budget=2).summary())
+    keep       Q1, Q2
+    drop       Q3
+    cost       2 of a budget of 2
+    threshold  0.169521, or any in (0.0769231, 0.333333]
+    agreement  97.48% of decisions stay the same
+    proof      no affordable subset agrees more; everything was searched
+    """
+    problem = _problem(classifier, budget, costs, threshold)
+    if not isinstance(alternatives, int) or isinstance(alternatives, bool) or alternatives < 0:
+        raise ProblemError(f"alternatives={alternatives!r}; it must be a whole number, 0 or more")
+    if strategy not in ("auto", *STRATEGIES):
+        raise ProblemError(f"there is no strategy {strategy!r}{suggestion(strategy, ['auto', *STRATEGIES])}")
+    request = Request(problem, alternatives + 1, limits or Limits())
+    clock = Clock(request.limits.seconds, on_progress)
+    if alternatives == 0 and problem.affordable(problem.classifier.features):
+        return _everything(problem, clock)
+    model = independent(problem.classifier)
+    engine: Engine = TableEngine(problem.classifier) if model is None else AdditiveEngine(problem.classifier, model)
+    if strategy == "auto":
+        strategy = "exhaustive" if model is None else "branch-and-bound"
+    return _result(request, engine, STRATEGIES[strategy](request, engine, clock), clock)
+
+
+def _problem(
+    given: Classifier | TrimProblem,
+    budget: float | None,
+    costs: Mapping[str, float] | None,
+    threshold: ThresholdRule,
+) -> TrimProblem:
+    if isinstance(given, TrimProblem):
+        if budget is not None or costs is not None or threshold != "optimal":
+            raise ProblemError("a TrimProblem has its own budget, costs and threshold; give them there")
+        return given
+    if budget is None:
+        raise ProblemError("a budget is needed: the most that the kept features may cost (each costs 1 if not said)")
+    return TrimProblem(given, budget, costs or {}, threshold)
+
+
+def _everything(problem: TrimProblem, clock: Clock) -> Trimming:
+    """Return the classifier as it is, which the budget pays for."""
+    classifier = problem.classifier
+    interval = ThresholdInterval(math.nextafter(classifier.threshold, -1.0), classifier.threshold)
+    choice = Choice(
+        classifier.features, problem.cost(classifier.features), classifier.threshold, interval, Interval(1.0, 1.0)
+    )
+    stats = SearchStats(seconds=clock.seconds)
+    return Trimming(problem, choice, 1.0, Status.OPTIMAL, StopReason.EXHAUSTED, stats=stats)
+
+
+def _result(request: Request, engine: Engine, outcome: Outcome, clock: Clock) -> Trimming:
+    """Return an outcome with the thresholds and agreements of its subsets."""
+    problem = request.problem
+    choices = [_choice(problem, engine, features) for features in outcome.best]
+    proved = outcome.reason is StopReason.EXHAUSTED and _in_order(outcome)
+    bound = choices[0].agreement.upper
+    if not proved:
+        bound = max(bound, 1 - outcome.lower, *(1 - loss.lower for loss in outcome.losses))
+    irrelevant: Features = ()
+    if isinstance(engine, AdditiveEngine):
+        irrelevant = tuple(name for name in problem.classifier.features if name not in engine.model.names)
+    return Trimming(
+        problem,
+        choices[0],
+        min(1.0, bound),
+        Status.OPTIMAL if proved else Status.FEASIBLE,
+        outcome.reason,
+        tuple(choices[1:]),
+        irrelevant,
+        engine.tie_mass,
+        engine.name,
+        SearchStats(outcome.evaluations, outcome.nodes, clock.seconds),
+    )
+
+
+ROUNDING = 1e-12
+"""Losses are sums of floats; differences smaller than this mean nothing."""
+
+
+def _in_order(outcome: Outcome) -> bool:
+    """Tell whether each loss surely is at most the next one, and the last at most all others."""
+    nexts = [*(loss.lower for loss in outcome.losses[1:]), outcome.lower]
+    return all(mine.upper <= other + ROUNDING for mine, other in zip(outcome.losses, nexts, strict=True))
+
+
+def _choice(problem: TrimProblem, engine: Engine, features: Features) -> Choice:
+    classifier = problem.classifier
+    features = classifier.checked_subset(features)
+    if problem.threshold == "keep":
+        agreement = engine.eca(features, classifier.threshold)
+        interval = ThresholdInterval(math.nextafter(classifier.threshold, -1.0), classifier.threshold)
+        return Choice(features, problem.cost(features), classifier.threshold, interval, agreement)
+    best = engine.maa(features)
+    return Choice(features, problem.cost(features), best.threshold, best.thresholds, best.value)

@@ -1,0 +1,102 @@
+"""Which of the subsets that a search found are the best: losses are narrowed only as far as it takes to tell."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass
+
+from bayestrim.engines.fine import Loss
+
+Features = tuple[str, ...]
+Narrowing = Callable[[Features], Iterator[Loss]]
+"""Gives ever narrower bounds of a subset's loss, the last as narrow as can be."""
+
+
+@dataclass
+class Entry:
+    """A subset in the contest.
+
+    Attributes
+    ----------
+    features
+        The subset.
+    loss
+        What is known of its loss.
+    narrowing
+        Gives more; None once it is exhausted.
+    """
+
+    features: Features
+    loss: Loss
+    narrowing: Iterator[Loss] | None
+
+    def narrow(self) -> None:
+        """Learn more about the loss."""
+        assert self.narrowing is not None
+        loss = next(self.narrowing, None)
+        if loss is None:
+            self.narrowing = None
+        else:
+            self.loss = Loss(max(self.loss.lower, loss.lower), min(self.loss.upper, loss.upper))
+
+
+class Contest:
+    """The best of the subsets entered so far.
+
+    Parameters
+    ----------
+    wanted
+        How many of the best are wanted.
+    narrowing
+        Bounds losses.
+    alike
+        Gives what subsets of equal loss share, where only one of them is wanted.
+    """
+
+    def __init__(self, wanted: int, narrowing: Narrowing, alike: Callable[[Features], Hashable]) -> None:
+        self._wanted = wanted
+        self._narrowing = narrowing
+        self._alike = alike
+        self._seen: set[Hashable] = set()
+        self._entries: list[Entry] = []
+        self.evaluations = 0
+
+    @property
+    def limit(self) -> float:
+        """Only subsets of less loss than this can be among the best."""
+        uppers = sorted(entry.loss.upper for entry in self._entries)
+        return uppers[self._wanted - 1] if len(uppers) >= self._wanted else 1.0 + 1e-9
+
+    @property
+    def ranking(self) -> list[Entry]:
+        """The entries that may be among the best, likely best first."""
+        return sorted(self._entries, key=lambda entry: (entry.loss.upper, entry.loss.lower))
+
+    @property
+    def lower(self) -> float:
+        """A lower bound of the losses of all but the best that were entered and are not ruled out; 1 without any."""
+        return min((entry.loss.lower for entry in self.ranking[self._wanted :]), default=1.0)
+
+    def enter(self, features: Features, bound: float = 0.0) -> None:
+        """Enter a subset, of which a lower bound of the loss may be known, unless one like it was entered before."""
+        key = self._alike(features)
+        if key not in self._seen:
+            self._seen.add(key)
+            entry = Entry(features, Loss(bound, 1.0), self._narrowing(features))
+            self._narrow(entry)
+            self._entries.append(entry)
+
+    def _narrow(self, entry: Entry) -> None:
+        entry.narrow()
+        self.evaluations += 1
+
+    def settle(self) -> None:
+        """Narrow losses until the best are told from the rest, or nothing more can be learnt; drop the rest."""
+        while True:
+            limit = self.limit
+            self._entries = [e for e in self._entries if e.loss.lower < limit or e.loss.upper <= limit]
+            unsure = [e for e in self._entries if e.narrowing is not None]
+            if not unsure or (len(self._entries) <= self._wanted == 1):
+                return
+            for entry in unsure:
+                self._narrow(entry)

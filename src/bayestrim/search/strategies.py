@@ -1,0 +1,135 @@
+"""The ways to search, by name; all have one signature."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import islice
+
+import numpy as np
+import numpy.typing as npt
+
+from bayestrim.engines import Engine
+from bayestrim.engines.additive import AdditiveEngine
+from bayestrim.engines.fine import Loss
+from bayestrim.errors import ProblemError
+from bayestrim.network import FloatArray
+from bayestrim.search.branch import branch_and_bound
+from bayestrim.search.contest import Contest, Features
+from bayestrim.search.run import Clock, Outcome, Request
+from bayestrim.search.start import by_rank, greedy, information_gain
+from bayestrim.trimming import StopReason
+
+Strategy = Callable[[Request, Engine, Clock], Outcome]
+
+MOST_SUBSETS = 1 << 20
+"""The most subsets that the exhaustive strategy tries."""
+BATCH = 256
+"""Subsets that are entered before the contest is settled."""
+
+
+def candidates(request: Request, engine: Engine) -> tuple[Features, tuple[int, ...]]:
+    """Return the features that may be worth keeping, and their prices."""
+    names = request.problem.classifier.features
+    if isinstance(engine, AdditiveEngine):
+        names = engine.model.names
+    prices = dict(zip(request.problem.classifier.features, request.prices, strict=True))
+    return names, tuple(prices[name] for name in names)
+
+
+def losses_of(request: Request, engine: Engine, features: Features) -> Iterator[Loss]:
+    """Give ever narrower bounds of the loss of a subset, under the best threshold or the given one."""
+    if isinstance(engine, AdditiveEngine):
+        yield engine.exact_loss(features, request.threshold)
+    else:
+        value = engine.maa(features).value if request.threshold is None else engine.eca(features, request.threshold)
+        yield Loss(1 - value.upper, 1 - value.lower)
+
+
+def branch(request: Request, engine: Engine, clock: Clock) -> Outcome:
+    """Branch and bound (see module `branch`)."""
+    if not isinstance(engine, AdditiveEngine):
+        raise ProblemError(
+            "branch-and-bound needs features that are independent given the class, which d-separation does not say of "
+            "these; use strategy='exhaustive' (up to some 20 features), 'greedy' or 'information-gain'"
+        )
+    return branch_and_bound(request, engine, clock)
+
+
+def exhaustive(request: Request, engine: Engine, clock: Clock) -> Outcome:
+    """Try every affordable subset."""
+    names, prices = candidates(request, engine)
+    subsets = list(islice(_affordable(prices, request.budget), MOST_SUBSETS + 1))
+    if len(subsets) > MOST_SUBSETS:
+        raise ProblemError(
+            f"more than {MOST_SUBSETS:,} subsets of the {len(names)} features are affordable, too many to try one by "
+            "one; lower the budget, give the classifier fewer features, or use strategy='greedy'"
+        )
+    contest = Contest(request.wanted, lambda features: losses_of(request, engine, features), lambda features: features)
+    reason = StopReason.EXHAUSTED
+    try:
+        for count, subset in enumerate(subsets):
+            if clock.is_over():
+                reason = StopReason.TIME_LIMIT
+                break
+            if request.limits.evaluations is not None and contest.evaluations >= request.limits.evaluations:
+                reason = StopReason.EVALUATION_LIMIT
+                break
+            contest.enter(tuple(names[i] for i in subset))
+            if count % BATCH == 0:
+                contest.settle()
+                clock.report(contest, 0.0, contest.evaluations)
+    except KeyboardInterrupt:
+        reason = StopReason.INTERRUPTED
+    contest.settle()
+    best = contest.ranking[: request.wanted]
+    lower = contest.lower if reason is StopReason.EXHAUSTED else 0.0
+    return Outcome([e.features for e in best], [e.loss for e in best], lower, reason, contest.evaluations, len(subsets))
+
+
+def _affordable(prices: tuple[int, ...], budget: int) -> Iterator[tuple[int, ...]]:
+    """Yield every affordable subset, as places."""
+    waiting: list[tuple[tuple[int, ...], int, int]] = [((), 0, budget)]
+    while waiting:
+        subset, begin, left = waiting.pop()
+        yield subset
+        waiting += [
+            ((*subset, i), i + 1, left - prices[i]) for i in range(len(prices) - 1, begin - 1, -1) if prices[i] <= left
+        ]
+
+
+def greedily(request: Request, engine: Engine, clock: Clock) -> Outcome:
+    """Remove features one by one, then swap (see module `start`)."""
+    names, prices = candidates(request, engine)
+    count = 0
+
+    def losses(subsets: npt.NDArray[np.bool_]) -> FloatArray:
+        nonlocal count
+        count += len(subsets)
+        chosen = (tuple(names[i] for i in np.flatnonzero(subset)) for subset in subsets)
+        return np.array([next(losses_of(request, engine, features)).upper for features in chosen])
+
+    return _one(request, engine, names, greedy(prices, request.budget, losses), count)
+
+
+def by_information_gain(request: Request, engine: Engine, clock: Clock) -> Outcome:
+    """Take the features that tell most about the class, which is what the paper compares with."""
+    names, prices = candidates(request, engine)
+    gains = information_gain(request.problem.classifier)
+    return _one(request, engine, names, by_rank([gains[name] for name in names], prices, request.budget), len(names))
+
+
+def _one(request: Request, engine: Engine, names: Features, kept: npt.NDArray[np.bool_], evaluations: int) -> Outcome:
+    if request.wanted > 1:
+        raise ProblemError("alternatives need a strategy that proves: 'branch-and-bound' or 'exhaustive'")
+    features = tuple(names[i] for i in np.flatnonzero(kept))
+    loss = next(losses_of(request, engine, features))
+    return Outcome([features], [loss], 0.0, StopReason.HEURISTIC, evaluations)
+
+
+STRATEGIES: dict[str, Strategy] = {
+    "branch-and-bound": branch,
+    "exhaustive": exhaustive,
+    "greedy": greedily,
+    "information-gain": by_information_gain,
+}
+"""Every strategy, by its public name."""
