@@ -80,7 +80,7 @@ def information_gain(classifier: Classifier) -> dict[str, float]:
     >>> import bayestrim as bt
     >>> quiz = bt.Classifier(bt.read_network("examples/quiz.bif"), "Mastery", "+")
     >>> {name: round(gain, 4) for name, gain in information_gain(quiz).items()}
-    {'Q1': 0.0756, 'Q2': 0.0213, 'Q3': 0.0092}
+    {'Q1': 0.0711, 'Q2': 0.0207, 'Q3': 0.0092}
     """
     states = classifier.positive_states
     gains = {}
