@@ -82,6 +82,10 @@ class VerificationError(BayestrimError, AssertionError):
     """An answer that an independent check found wrong; the message lists what was checked."""
 
 
+class MissingPackageError(BayestrimError, ImportError):
+    """An optional package that is not installed; the message says how to get it."""
+
+
 class ColumnWarning(UserWarning):
     """A frame lacks a feature's column but has one whose name is almost the same."""
 
