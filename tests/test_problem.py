@@ -19,7 +19,8 @@ from hypothesis import strategies as st
 
 import bayestrim as bt
 from bayestrim.errors import ProblemError
-from bayestrim.problem import LARGEST_INTEGER, Limits, TrimProblem
+from bayestrim.problem import Limits, TrimProblem
+from bayestrim.purse import LARGEST_INTEGER
 
 
 def classifier_of(count: int) -> bt.Classifier:
@@ -44,13 +45,19 @@ def exactly(number: float) -> Fraction:
     return Fraction(Decimal(repr(float(number))))
 
 
+def whole(problem: TrimProblem) -> tuple[tuple[int, ...], int]:
+    """Return the costs of features and the budget as searches see them."""
+    purse = problem.purse()
+    return purse.costs, purse.budget
+
+
 def test_costs_are_decimals() -> None:
     """A tenth and two tenths fit in three tenths, which 64-bit numbers deny."""
     assert 0.1 + 0.2 > 0.3
     problem = TrimProblem(FOUR, 0.3, {"F0": 0.1, "F1": 0.2})
     assert problem.affordable(["F0", "F1"])
     assert problem.cost(["F0", "F1"]) == 0.3
-    assert problem.scaled() == ((1, 2, 4, 4), 3)
+    assert whole(problem) == ((1, 2, 4, 4), 3)
 
 
 def test_a_feature_that_is_not_named_costs_one() -> None:
@@ -70,24 +77,24 @@ def test_an_infinite_budget_affords_everything(budget: Any) -> None:
     """Every subset fits, and the scaled budget is what all features cost together."""
     problem = TrimProblem(FOUR, budget, {"F0": 2.5})
     assert all(problem.affordable(kept) for kept in subsets(FOUR.features))
-    assert problem.scaled() == ((5, 2, 2, 2), 11)
+    assert whole(problem) == ((5, 2, 2, 2), 11)
 
 
 def test_free_features_are_always_affordable() -> None:
     """Where all costs and the budget are 0 everything fits; a priced feature does not."""
     free = dict.fromkeys(FOUR.features, 0)
     assert TrimProblem(FOUR, 0, free).affordable(FOUR.features)
-    assert TrimProblem(FOUR, 0, free).scaled() == ((0, 0, 0, 0), 0)
+    assert whole(TrimProblem(FOUR, 0, free)) == ((0, 0, 0, 0), 0)
     priced = TrimProblem(FOUR, 0, {**free, "F3": 1e-9})
     assert not priced.affordable(["F3"])
-    assert priced.scaled() == ((0, 0, 0, 1), 0)
+    assert whole(priced) == ((0, 0, 0, 1), 0)
 
 
 def test_a_classifier_without_features_has_a_problem_too() -> None:
     """There is nothing to buy."""
     problem = TrimProblem(classifier_of(0), 3)
     assert problem.affordable([])
-    assert problem.scaled() == ((), 0)
+    assert whole(problem) == ((), 0)
 
 
 @pytest.mark.parametrize("number", [np.float64(0.25), np.int64(2), Fraction(1, 4), 3])
@@ -229,7 +236,7 @@ def decimal_problems(draw: st.DrawFn) -> TrimProblem:
 @example(TrimProblem(FIVE, 0.3, {"F0": 0.1, "F1": 0.2, "F2": 0.300001}))
 def test_scaled_decimals_are_exact(problem: TrimProblem) -> None:
     """Integers afford just what decimals do, for every subset, and are in proportion."""
-    costs, budget = problem.scaled()
+    costs, budget = whole(problem)
     scaled = dict(zip(FIVE.features, costs, strict=True))
     assert all(isinstance(cost, int) for cost in (*costs, budget))
     for kept in subsets(FIVE.features):
@@ -252,7 +259,7 @@ anything = st.floats(min_value=0, max_value=1e6, allow_subnormal=False)
 def test_scaled_floats_are_exact_to_twelve_digits(amounts: list[float], limit: float) -> None:
     """With too many digits for integers, affordability may turn only where a sum meets the budget almost exactly."""
     problem = TrimProblem(FIVE, limit, dict(zip(FIVE.features, amounts, strict=True)))
-    costs, budget = problem.scaled()
+    costs, budget = whole(problem)
     assert sum(costs) <= LARGEST_INTEGER
     scaled = dict(zip(FIVE.features, costs, strict=True))
     allowed = exactly(problem.budget)
@@ -266,7 +273,7 @@ def test_scaled_floats_are_exact_to_twelve_digits(amounts: list[float], limit: f
 def test_a_large_price_takes_no_digits_from_small_ones() -> None:
     """What alone exceeds the budget does not matter, however much it costs."""
     small = {"F0": 1e-10, "F1": 2e-10, "F2": 4e-10}
-    assert TrimProblem(FOUR, 3e-10, {**small, "F3": 1e9}).scaled() == ((1, 2, 4, 4), 3)
+    assert whole(TrimProblem(FOUR, 3e-10, {**small, "F3": 1e9})) == ((1, 2, 4, 4), 3)
 
 
 @pytest.mark.parametrize(
@@ -275,17 +282,20 @@ def test_a_large_price_takes_no_digits_from_small_ones() -> None:
         Limits(),
         Limits(seconds=0, evaluations=0, gap=0),
         Limits(seconds=0.5, evaluations=10**12, gap=1),
+        Limits(memory=2**33, samples=1),
         Limits(seconds=math.inf, evaluations=np.int64(5), gap=np.float64(0.001)),  # type: ignore[arg-type]
     ],
 )
 def test_limits_that_make_sense_are_taken(limits: Limits) -> None:
     """They are values, and the defaults set no limit."""
-    assert limits == Limits(limits.seconds, limits.evaluations, limits.gap)
-    assert Limits() == Limits(seconds=None, evaluations=None, gap=0.0)
+    assert limits == Limits(limits.seconds, limits.evaluations, limits.gap, limits.memory, limits.samples)
+    assert Limits() == Limits(seconds=None, evaluations=None, gap=0.0, memory=None, samples=None)
 
 
 SECONDS = "a number of seconds, 0 or more"
 WHOLE = "a whole number, 0 or more"
+BYTES = "a whole number of bytes, 1 or more"
+COUNT = "a whole number, 1 or more"
 SHARE = "a share of decisions, from 0 to 1"
 
 
@@ -294,6 +304,8 @@ SHARE = "a share of decisions, from 0 to 1"
     [
         *(("seconds", value, SECONDS) for value in (-1, -1e-9, math.nan, True, "60", [60])),
         *(("evaluations", value, WHOLE) for value in (-1, 2.0, math.inf, True, "10")),
+        *(("memory", value, BYTES) for value in (0, -1, 1e9, True, "8 GiB")),
+        *(("samples", value, COUNT) for value in (0, -1, 1e5, True)),
         *(("gap", value, SHARE) for value in (-0.1, 1.1, math.nan, True, "0.1", None, math.inf)),
     ],
 )

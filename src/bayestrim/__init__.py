@@ -29,7 +29,7 @@ from bayestrim.result import NEVER_POSITIVE, Interval, MaxAgreement, ThresholdIn
 from bayestrim.trimming import Choice, SearchStats, Status, StopReason, Trimming
 
 if TYPE_CHECKING:
-    from bayestrim.search import Progress, trim
+    from bayestrim.search import Event, trim
 
 __version__ = "0.1.0"
 
@@ -41,6 +41,7 @@ __all__ = [
     "Classifier",
     "ClassifierError",
     "ColumnWarning",
+    "Event",
     "EvidenceError",
     "FileError",
     "FormatError",
@@ -51,7 +52,6 @@ __all__ = [
     "MissingFileError",
     "NetworkError",
     "ProblemError",
-    "Progress",
     "RowSumWarning",
     "SearchStats",
     "Status",
@@ -80,7 +80,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """Import the search when it is asked for: it compiles, which predicting must not wait for."""
-    if name in ("trim", "Progress"):
+    if name in ("trim", "Event"):
         return getattr(import_module("bayestrim.search"), name)
     raise AttributeError(f"module 'bayestrim' has no attribute {name!r}")
 

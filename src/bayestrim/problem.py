@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from types import MappingProxyType
@@ -12,12 +12,15 @@ from typing import Any, Literal, get_args
 
 from bayestrim.classifier import Classifier
 from bayestrim.errors import ProblemError, UnknownNameError, suggestion
+from bayestrim.purse import Purse, scaled
 from bayestrim.ties import as_written
 
 ThresholdRule = Literal["optimal", "keep"]
+SetupCosts = Mapping[str, tuple[float, Sequence[str]]]
+"""From a name to a cost, and to the features that share it."""
 
-LARGEST_INTEGER = 2**61
-"""Scaled costs sum to at most this, which fits in 64 bits."""
+MOST_SETUPS = 62
+"""So many set-up costs fit in the bits of a whole number."""
 
 
 @dataclass(frozen=True)
@@ -32,28 +35,37 @@ class Limits:
         Stop after computing the agreement of so many subsets or bounds on them.
     gap
         Be content with an answer that is at most so far below the best: 0.001 is a tenth of a percent of decisions.
+    memory
+        The most bytes that large tables may take; by default half of what is free.
+    samples
+        How many instances are drawn where instances are too many to go through them all.
 
     Examples
     --------
     >>> Limits(seconds=60, gap=1e-3)
-    Limits(seconds=60, evaluations=None, gap=0.001)
+    Limits(seconds=60, evaluations=None, gap=0.001, memory=None, samples=None)
     """
 
     seconds: float | None = None
     evaluations: int | None = None
     gap: float = 0.0
+    memory: int | None = None
+    samples: int | None = None
 
     def __post_init__(self) -> None:
         fields: list[tuple[str, Any, str]] = [
             ("seconds", self.seconds, "a number of seconds, 0 or more"),
             ("evaluations", self.evaluations, "a whole number, 0 or more"),
             ("gap", self.gap, "a share of decisions, from 0 to 1"),
+            ("memory", self.memory, "a whole number of bytes, 1 or more"),
+            ("samples", self.samples, "a whole number, 1 or more"),
         ]
         for name, value, what in fields:
             if value is None and name != "gap":
                 continue
-            kind: Any = numbers.Integral if name == "evaluations" else numbers.Real  # Any: mypy does not compare them
-            right = isinstance(value, kind) and not isinstance(value, bool) and value >= 0
+            kind: Any = numbers.Real if name in ("seconds", "gap") else numbers.Integral  # Any: mypy cannot compare
+            least = 1 if name in ("memory", "samples") else 0
+            right = isinstance(value, kind) and not isinstance(value, bool) and value >= least
             if not right or (name == "gap" and value > 1):
                 raise ProblemError(f"limits: {name}={value!r}; it must be {what}")
 
@@ -72,6 +84,14 @@ class TrimProblem:
         What features cost, by name; a feature that is not named costs 1.
     threshold
         ``"optimal"`` looks for the best new threshold with each subset; ``"keep"`` uses the classifier's own.
+    setup_costs
+        What features share, by any name: its cost, paid once if any of the features is kept, and the features.
+    required
+        Features that must be kept.
+    forbidden
+        Features that must not be kept.
+    max_features
+        How many features may be kept; by default all.
 
     Attributes
     ----------
@@ -87,12 +107,19 @@ class TrimProblem:
     {'Q1': 0.1, 'Q2': 0.2, 'Q3': 1.0}
     >>> problem.affordable(["Q1", "Q2"])  # costs are decimals: 0.1 + 0.2 is 0.3
     True
+    >>> printed = TrimProblem(quiz, budget=4, setup_costs={"paper": (2, ["Q1", "Q2"])}, required=["Q3"])
+    >>> printed.cost(["Q1"]), printed.cost(["Q1", "Q2"]), printed.affordable(["Q1", "Q2"])
+    (3.0, 4.0, False)
     """
 
     classifier: Classifier
     budget: float
     costs: Mapping[str, float] = field(default_factory=dict, hash=False)
     threshold: ThresholdRule = "optimal"
+    setup_costs: SetupCosts = field(default_factory=dict, hash=False)
+    required: Sequence[str] = ()
+    forbidden: Sequence[str] = ()
+    max_features: int | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.classifier, Classifier):
@@ -100,44 +127,78 @@ class TrimProblem:
                 f"a Classifier is needed, not {type(self.classifier).__name__}; make one with "
                 "Classifier(network, target, …)"
             )
-        object.__setattr__(self, "budget", _checked_amount(self.budget, "the budget"))
         if self.threshold not in get_args(ThresholdRule):
             raise ProblemError(f"threshold={self.threshold!r}; it is 'optimal' or 'keep'")
-        object.__setattr__(self, "costs", MappingProxyType(_checked_costs(self.classifier, self.costs)))
+        values = {
+            "budget": _checked_amount(self.budget, "the budget"),
+            "costs": MappingProxyType(_checked_costs(self.classifier, self.costs)),
+            "setup_costs": MappingProxyType(_checked_setups(self.classifier, self.setup_costs)),
+            "required": _checked_members(self.classifier, self.required, "required"),
+            "forbidden": _checked_members(self.classifier, self.forbidden, "forbidden"),
+            "max_features": _checked_count(self.max_features),
+        }
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+        self._refuse_contradictions()
+
+    def _refuse_contradictions(self) -> None:
+        both = [name for name in self.required if name in self.forbidden]
+        if both:
+            raise ProblemError(f"{both[0]!r} is both required and forbidden")
+        if self.max_features is not None and len(self.required) > self.max_features:
+            raise ProblemError(
+                f"{len(self.required)} features are required, more than max_features={self.max_features}"
+            )
 
     def cost(self, features: Iterable[str]) -> float:
-        """Return what some features cost together."""
-        return float(self._spent(features))
+        """Return what some features cost together, set-up costs included."""
+        return float(self._spent(self.classifier.checked_subset(features)))
 
     def affordable(self, features: Iterable[str]) -> bool:
-        """Tell whether some features fit in the budget, in decimal arithmetic."""
-        spent = self._spent(features)
-        return math.isinf(self.budget) or spent <= as_written(self.budget)
-
-    def _spent(self, features: Iterable[str]) -> Fraction:
+        """Tell whether some features fit in the budget, in decimal arithmetic, and in all constraints."""
         kept = self.classifier.checked_subset(features)
-        return sum((as_written(self.costs[name]) for name in kept), Fraction(0))
+        within = set(kept).issuperset(self.required) and set(kept).isdisjoint(self.forbidden)
+        if not within or (self.max_features is not None and len(kept) > self.max_features):
+            return False
+        return math.isinf(self.budget) or self._spent(kept) <= as_written(self.budget)
 
-    def scaled(self) -> tuple[tuple[int, ...], int]:
-        """Return the costs of all features, and the budget, as integers in proportion.
+    def _spent(self, kept: tuple[str, ...]) -> Fraction:
+        amounts = [self.costs[name] for name in kept]
+        amounts += [price for price, members in self.setup_costs.values() if not set(kept).isdisjoint(members)]
+        return sum(map(as_written, amounts), Fraction(0))
 
-        Decimals stay exact as long as they have at most about 18 digits between them. Finer ones are rounded, and the
-        budget is raised by as much as that can matter: some 10^-18 of all costs.
-        """
-        costs = [as_written(self.costs[name]) for name in self.classifier.features]
-        limit = sum(costs, Fraction(0)) if math.isinf(self.budget) else as_written(self.budget)
-        capped = [min(cost, limit) for cost in costs]
-        everything = sum(capped, Fraction(0))
-        budget = min(limit, everything)
-        scale = Fraction(math.lcm(*(amount.denominator for amount in (*capped, budget))))
-        if everything * scale > LARGEST_INTEGER // 2:
-            scale = LARGEST_INTEGER // 2 / everything
-            budget += len(costs) / scale
-        most = round(budget * scale)
-        return tuple(most + 1 if cost > limit else round(cost * scale) for cost in costs), most
+    def purse(self) -> Purse:
+        """Return prices, budget and constraints as whole numbers in proportion, features by their places."""
+        names = self.classifier.features
+        place = {name: i for i, name in enumerate(names)}
+        amounts = [*self.costs.values(), *(price for price, _ in self.setup_costs.values())]
+        limit = None if math.isinf(self.budget) else as_written(self.budget)
+        whole, budget = scaled([as_written(amount) for amount in amounts], limit)
+        needs = [0] * len(names)
+        for s, (_, members) in enumerate(self.setup_costs.values()):
+            for name in members:
+                needs[place[name]] |= 1 << s
+        return Purse(
+            whole[: len(names)],
+            tuple(needs),
+            whole[len(names) :],
+            budget,
+            len(names) if self.max_features is None else min(self.max_features, len(names)),
+            tuple(place[name] for name in self.required),
+            tuple(place[name] for name in self.forbidden),
+        )
 
-    def __reduce__(self) -> tuple[type[TrimProblem], tuple[Classifier, float, dict[str, float], ThresholdRule]]:
-        return TrimProblem, (self.classifier, self.budget, dict(self.costs), self.threshold)
+    def __reduce__(self) -> tuple[Any, ...]:
+        return TrimProblem, (
+            self.classifier,
+            self.budget,
+            dict(self.costs),
+            self.threshold,
+            dict(self.setup_costs),
+            self.required,
+            self.forbidden,
+            self.max_features,
+        )
 
 
 def _checked_amount(amount: Any, what: str) -> float:
@@ -163,3 +224,44 @@ def _checked_costs(classifier: Classifier, given: Mapping[str, float] | None) ->
         if math.isinf(costs[name]):
             raise ProblemError(f"the cost of {name!r} is infinite; leave out of the classifier what cannot be had")
     return costs
+
+
+def _checked_setups(classifier: Classifier, given: Any) -> dict[str, tuple[float, tuple[str, ...]]]:
+    """Return set-up costs with their members in the classifier's order."""
+    if not isinstance(given, Mapping | None):
+        raise ProblemError(
+            f"setup_costs must map names to a cost and the features that share it, not be a {type(given).__name__}"
+        )
+    given = given or {}
+    if len(given) > MOST_SETUPS:
+        raise ProblemError(f"there are {len(given)} set-up costs; {MOST_SETUPS} are allowed")
+    setups = {}
+    for name, entry in given.items():
+        what = f"the set-up cost {name!r}"
+        if not isinstance(entry, tuple | list) or len(entry) != 2:
+            raise ProblemError(f"{what} is {entry!r}; it must be a cost and the features that share it")
+        price = _checked_amount(entry[0], what)
+        if math.isinf(price):
+            raise ProblemError(f"{what} is infinite; forbid the features that share it")
+        setups[str(name)] = price, _checked_members(classifier, entry[1], f"setup_costs: {name}")
+    return setups
+
+
+def _checked_members(classifier: Classifier, given: Any, what: str) -> tuple[str, ...]:
+    """Return features in the classifier's order, refusing what is none."""
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise ProblemError(f"{what}: a list of features is needed, not {given!r}")
+    wanted = set(given)
+    for name in given if isinstance(given, tuple | list) else wanted:
+        if name not in classifier.features:
+            raise UnknownNameError(
+                f"{what}: {name!r} is not a feature of the classifier{suggestion(str(name), classifier.features)}"
+            )
+    return tuple(name for name in classifier.features if name in wanted)
+
+
+def _checked_count(given: Any) -> int | None:
+    whole: Any = numbers.Integral
+    if given is not None and not (isinstance(given, whole) and not isinstance(given, bool) and given >= 0):
+        raise ProblemError(f"max_features={given!r}; it must be a whole number, 0 or more")
+    return None if given is None else int(given)

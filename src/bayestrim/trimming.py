@@ -16,6 +16,7 @@ class Status(Enum):
 
     OPTIMAL = "no affordable subset agrees more"
     FEASIBLE = "affordable, but perhaps not the best"
+    INFEASIBLE = "no subset keeps to the budget and the constraints"
 
 
 class StopReason(Enum):
@@ -160,6 +161,8 @@ class Trimming:
 
     def summary(self) -> str:
         """Return the answer in a few lines."""
+        if self.status is Status.INFEASIBLE:
+            return f"keep       nothing: {self.status.value}"
         share = f"{self.agreement:.2%}" if self.agreement.kind == "exact" else f"at least {self.agreement.lower:.2%}"
         proof = f"{self.status.value}; {self.stop_reason.value}"
         if self.status is not Status.OPTIMAL:

@@ -462,13 +462,22 @@ class Order(NamedTuple):
         The cost of each feature, as an integer.
     until
         Features from one to before this are equal and cost the same: where one is excluded, so are the others.
+    needs
+        The set-ups that each feature needs, as bits.
+    fee
+        What each set-up costs, once.
     budget
         The most that the kept features may cost.
+    most
+        How many features may be kept.
     """
 
     cost: Ints
     until: Ints
+    needs: Ints
+    fee: Ints
     budget: int
+    most: int
 
 
 class Stack(NamedTuple):
@@ -481,7 +490,7 @@ class Stack(NamedTuple):
         the same with all undecided features from the position `CUT` on, and one for the lift when the excluded and
         the unaffordable features are dropped.
     number
-        Whole numbers of each level, at the places named below; [levels, 8].
+        Whole numbers of each level, at the places named below; [levels, 10].
     share
         Other numbers of each level, likewise; [levels, 7].
     included
@@ -504,6 +513,8 @@ OWN_LAST = 4
 BASE_LAST = 5
 LIFT_FIRST = 6
 TRIED = 7  # whether excluding the feature at the position was tried
+PAID = 8  # the set-ups that are paid, as bits
+SLOTS = 9  # how many features may still be included
 FLOOR = 0
 B_END = 1
 BOUND = 2  # a lower bound of the loss of everything below this level
@@ -548,7 +559,7 @@ def new_stack(lattice: Lattice) -> Stack:
     levels = features + 2
     return Stack(
         np.zeros((SPARE_ROWS + LEVEL_ROWS * levels) * lattice.width),
-        np.zeros((levels, 8), dtype=np.int64),
+        np.zeros((levels, 10), dtype=np.int64),
         np.zeros((levels, 7)),
         np.zeros((levels, features), dtype=np.bool_),
     )
@@ -610,12 +621,40 @@ def keep_in(memory: Floats, row: int, last: int, i: int, lattice: Lattice) -> in
 
 
 @inner
+def price_of(order: Order, i: int, paid: int) -> int:
+    """Return what a feature costs where some set-ups are paid."""
+    price: int = order.cost[i]
+    missing, s = order.needs[i] & ~paid, 0
+    while missing != 0:
+        if missing & 1:
+            price += order.fee[s]
+        missing >>= 1
+        s += 1
+    return price
+
+
+@inner
+def in_reach(order: Order, i: int, left: int, paid: int, slots: int) -> bool:
+    """Tell whether an undecided feature can still be included.
+
+    What is out of reach stays so further down: a set-up that another feature paid cost at least as much as it saves.
+    """
+    return slots > 0 and price_of(order, i, paid) <= left
+
+
+@inner
+def reachable(stack: Stack, level: int, order: Order, i: int) -> bool:
+    """Tell the same at a level."""
+    return in_reach(order, i, stack.number[level, LEFT], stack.number[level, PAID], stack.number[level, SLOTS])
+
+
+@inner
 def rebuild_base(stack: Stack, level: int, cut: int, order: Order, lattice: Lattice) -> None:
     """Write the distribution of the included features and of the affordable undecided ones from a position on."""
     last, row = stack.number[level, OWN_LAST], base_row(level, lattice)
     copy_pair(stack.memory, row, own_row(level, lattice), ZERO, last + 1, lattice.width)
     for i in range(cut, len(order.cost)):
-        if order.cost[i] <= stack.number[level, LEFT]:
+        if reachable(stack, level, order, i):
             last = keep_in(stack.memory, row, last, i, lattice)
     stack.number[level, CUT] = cut
     stack.number[level, BASE_LAST] = last
@@ -630,17 +669,17 @@ def bound_at(
     The lift and the sums are those of `lift_level`.
     """
     memory, width = stack.memory, lattice.width
-    cut, money = stack.number[level, CUT], stack.number[level, LEFT]
+    cut = stack.number[level, CUT]
     lift = lift_at(stack, lift_level)
     to_come = 0  # shifts still to be added: cells so far below the first that matters can reach it
     for i in range(begin, cut):
-        if order.cost[i] <= money:
+        if reachable(stack, level, order, i):
             to_come += lattice.span[i]
     first = 0 if lattice.zeros else lift.first
     row, last = base_row(level, lattice), stack.number[level, BASE_LAST]
     free = ZERO
     for i in range(begin, cut):
-        if order.cost[i] <= money:
+        if reachable(stack, level, order, i):
             to_come -= lattice.span[i]
             last = spread(memory, row, last, i, max(0, first - to_come), free, lattice)
             row, free = free, 2 * width - free
@@ -655,17 +694,21 @@ def bound_at(
 def enter(stack: Stack, nodes: Nodes, node: int, order: Order, lattice: Lattice) -> None:
     """Write the first level for an open node."""
     count = len(order.cost)
-    money = order.budget
+    money, paid, slots = order.budget, ZERO, order.most
     for i in range(count):
         stack.included[0, i] = nodes.included[node, i]
         if nodes.included[node, i]:
-            money -= order.cost[i]
+            money -= price_of(order, i, paid)
+            paid |= order.needs[i]
+            slots -= 1
     dropped = ~stack.included[0]
     for i in range(nodes.position[node], count):
-        dropped[i] = order.cost[i] > money
+        dropped[i] = not in_reach(order, i, money, paid, slots)
     stack.number[0, POSITION] = nodes.position[node]
     stack.number[0, BEGIN] = nodes.begin[node]
     stack.number[0, LEFT] = money
+    stack.number[0, PAID] = paid
+    stack.number[0, SLOTS] = slots
     stack.number[0, TRIED] = 0
     stack.number[0, CUT] = 0  # the base is not there yet
     own, lifted = own_row(ZERO, lattice), lift_row(ZERO, lattice)
@@ -688,7 +731,7 @@ def enter(stack: Stack, nodes: Nodes, node: int, order: Order, lattice: Lattice)
 def descend(stack: Stack, level: int, position: int, lower: float, upper: float, lattice: Lattice) -> None:
     """Write the next level, in which all that was undecided before a position is excluded; its lift is there."""
     below = level + 1
-    for place in (LEFT, CUT, OWN_LAST, BASE_LAST):
+    for place in (LEFT, CUT, OWN_LAST, BASE_LAST, PAID, SLOTS):
         stack.number[below, place] = stack.number[level, place]
     stack.number[below, POSITION] = stack.number[below, BEGIN] = position
     stack.number[below, TRIED] = 0
@@ -715,13 +758,15 @@ def include(stack: Stack, level: int, order: Order, lattice: Lattice, limit: flo
     stack.included[level, i] = True
     stack.number[level, OWN_LAST] = keep_in(stack.memory, own, stack.number[level, OWN_LAST], i, lattice)
     stack.number[level, BASE_LAST] = keep_in(stack.memory, base, stack.number[level, BASE_LAST], i, lattice)
-    left = before - order.cost[i]
-    stack.number[level, LEFT] = left
+    paid_before, slots_before = stack.number[level, PAID], stack.number[level, SLOTS]
+    stack.number[level, LEFT] = before - price_of(order, i, paid_before)
+    stack.number[level, PAID] = paid_before | order.needs[i]
+    stack.number[level, SLOTS] = slots_before - 1
     stack.number[level, POSITION] = i + 1
     stack.number[level, TRIED] = 0
     near, far, evaluations = 0, 0, 0
     for g in range(i + 1, count):
-        if left < order.cost[g] <= before:
+        if in_reach(order, g, before, paid_before, slots_before) and not reachable(stack, level, order, g):
             if g < cut:
                 near += 1
                 drop_at(stack, level, g, level, lattice)
@@ -735,7 +780,7 @@ def include(stack: Stack, level: int, order: Order, lattice: Lattice, limit: flo
             return evaluations
     if far > 0:
         for g in range(cut, count):
-            if left < order.cost[g] <= before:
+            if in_reach(order, g, before, paid_before, slots_before) and not reachable(stack, level, order, g):
                 drop_at(stack, level, g, level, lattice)
         rebuild_base(stack, level, cut, order, lattice)
     if near + far > 0:
@@ -826,13 +871,16 @@ def explore(
     """
     lattice = uncounted_lattice(lattice)
     stack = Stack(uncounted(stack.memory), uncounted(stack.number), uncounted(stack.share), uncounted(stack.included))
-    order = Order(uncounted(order.cost), uncounted(order.until), order.budget)
+    order = Order(
+        uncounted(order.cost), uncounted(order.until), uncounted(order.needs), uncounted(order.fee), order.budget,
+        order.most,
+    )  # fmt: skip
     count = len(order.cost)
     enter(stack, nodes, node, order, lattice)
     evaluations, visited, sets, level = 0, 1, ZERO, ZERO
     while level >= 0 and evaluations < most and sets + count + 1 <= len(found.bound):
         i = stack.number[level, POSITION]
-        while i < count and order.cost[i] > stack.number[level, LEFT]:
+        while i < count and not reachable(stack, level, order, i):
             i += 1
         stack.number[level, POSITION] = i
         if stack.share[level, BOUND] >= limit:

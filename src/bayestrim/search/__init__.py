@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 
 from bayestrim.classifier import Classifier
 from bayestrim.engines import Engine
@@ -11,37 +11,49 @@ from bayestrim.engines.additive import AdditiveEngine
 from bayestrim.engines.independent import independent
 from bayestrim.engines.table import TableEngine
 from bayestrim.errors import ProblemError, suggestion
-from bayestrim.problem import Limits, ThresholdRule, TrimProblem
+from bayestrim.problem import Limits, SetupCosts, ThresholdRule, TrimProblem
 from bayestrim.result import Interval, ThresholdInterval
 from bayestrim.search.contest import Features
-from bayestrim.search.run import Clock, Outcome, Progress, Request
+from bayestrim.search.events import Clock, Event, Listener
+from bayestrim.search.run import Outcome, Request
 from bayestrim.search.strategies import STRATEGIES
 from bayestrim.trimming import Choice, SearchStats, Status, StopReason, Trimming
 
-__all__ = ["STRATEGIES", "Progress", "trim"]
+__all__ = ["STRATEGIES", "Event", "trim"]
 
 
-def trim(
+def trim(  # noqa: PLR0913  (the package's main function: each argument stands for itself)
     classifier: Classifier | TrimProblem,
     budget: float | None = None,
     costs: Mapping[str, float] | None = None,
     *,
+    setup_costs: SetupCosts | None = None,
+    required: Sequence[str] = (),
+    forbidden: Sequence[str] = (),
+    max_features: int | None = None,
     threshold: ThresholdRule = "optimal",
     alternatives: int = 0,
     strategy: str = "auto",
+    engine: str = "auto",
     limits: Limits | None = None,
-    on_progress: Callable[[Progress], None] | None = None,
+    on_event: Listener | None = None,
 ) -> Trimming:
     """Find the features to keep, and the new threshold, that change the fewest decisions; prove that none do better.
 
     Parameters
     ----------
     classifier
-        The classifier, or a whole problem (then without budget, costs and threshold).
+        The classifier, or a whole problem (then without budget, prices, constraints and threshold).
     budget
         The most that the kept features may cost together.
     costs
         What features cost, by name; those not named cost 1.
+    setup_costs
+        What features share: from any name to a cost, paid once if any of the features is kept, and the features.
+    required, forbidden
+        Features that must be kept, and those that must not.
+    max_features
+        How many features may be kept.
     threshold
         ``"optimal"`` chooses a new threshold for each subset; ``"keep"`` uses the classifier's own.
     alternatives
@@ -49,10 +61,13 @@ def trim(
     strategy
         ``"branch-and-bound"`` and ``"exhaustive"`` prove; ``"greedy"`` and ``"information-gain"`` only look. ``"auto"``
         is branch-and-bound where the features are independent given the class, otherwise exhaustive.
+    engine
+        What computes agreements: ``"additive"`` where the features are independent given the class, ``"table"``
+        otherwise; ``"auto"`` finds out.
     limits
         When to stop before the end; the best so far is returned, with what is proved about it.
-    on_progress
-        Is told, some times a second, how far the search is.
+    on_event
+        Is told (see `Event`) when the search starts, improves and ends, and now and then how far it is.
 
     Examples
     --------
@@ -66,44 +81,78 @@ def trim(
     agreement  97.48% of decisions stay the same
     proof      no affordable subset agrees more; everything was searched
     """
-    problem = _problem(classifier, budget, costs, threshold)
+    prices = (costs, setup_costs, required, forbidden, max_features)
+    problem = _problem(classifier, budget, prices, threshold)
     if not isinstance(alternatives, int) or isinstance(alternatives, bool) or alternatives < 0:
         raise ProblemError(f"alternatives={alternatives!r}; it must be a whole number, 0 or more")
     if strategy not in ("auto", *STRATEGIES):
         raise ProblemError(f"there is no strategy {strategy!r}{suggestion(strategy, ['auto', *STRATEGIES])}")
     request = Request(problem, alternatives + 1, limits or Limits())
-    clock = Clock(request.limits.seconds, on_progress)
+    clock = Clock(request.limits.seconds, on_event)
+    if not problem.affordable(problem.required):
+        return _impossible(problem, clock)
     if alternatives == 0 and problem.affordable(problem.classifier.features):
         return _everything(problem, clock)
-    model = independent(problem.classifier)
-    engine: Engine = TableEngine(problem.classifier) if model is None else AdditiveEngine(problem.classifier, model)
+    chosen = _engine(problem.classifier, engine)
     if strategy == "auto":
-        strategy = "exhaustive" if model is None else "branch-and-bound"
-    return _result(request, engine, STRATEGIES[strategy](request, engine, clock), clock)
+        strategy = "branch-and-bound" if isinstance(chosen, AdditiveEngine) else "exhaustive"
+    return _result(request, chosen, STRATEGIES[strategy](request, chosen, clock), clock)
+
+
+ENGINES = ("auto", "additive", "table")
+
+
+def _engine(classifier: Classifier, name: str) -> Engine:
+    if name not in ENGINES:
+        raise ProblemError(f"there is no engine {name!r}{suggestion(name, ENGINES)}")
+    model = None if name == "table" else independent(classifier)
+    if name == "additive" and model is None:
+        raise ProblemError(
+            "the additive engine needs features that are independent given the class, which d-separation does not say "
+            "of these; use engine='auto'"
+        )
+    return TableEngine(classifier) if model is None else AdditiveEngine(classifier, model)
+
+
+Prices = tuple[Mapping[str, float] | None, SetupCosts | None, Sequence[str], Sequence[str], int | None]
 
 
 def _problem(
-    given: Classifier | TrimProblem,
-    budget: float | None,
-    costs: Mapping[str, float] | None,
-    threshold: ThresholdRule,
+    given: Classifier | TrimProblem, budget: float | None, prices: Prices, threshold: ThresholdRule
 ) -> TrimProblem:
+    costs, setup_costs, required, forbidden, max_features = prices
     if isinstance(given, TrimProblem):
-        if budget is not None or costs is not None or threshold != "optimal":
-            raise ProblemError("a TrimProblem has its own budget, costs and threshold; give them there")
+        if budget is not None or any(price not in (None, ()) for price in prices) or threshold != "optimal":
+            raise ProblemError(
+                "a TrimProblem has its own budget, prices, constraints and threshold; give them there: "
+                "dataclasses.replace(problem, budget=…)"
+            )
         return given
     if budget is None:
         raise ProblemError("a budget is needed: the most that the kept features may cost (each costs 1 if not said)")
-    return TrimProblem(given, budget, costs or {}, threshold)
+    return TrimProblem(given, budget, costs or {}, threshold, setup_costs or {}, required, forbidden, max_features)
+
+
+def _impossible(problem: TrimProblem, clock: Clock) -> Trimming:
+    """Say that what is required costs more than the budget."""
+    classifier = problem.classifier
+    choice = Choice((), 0.0, classifier.threshold, _only(classifier), Interval(0.0, 0.0))
+    clock.finish((), 0.0, 0.0, 0, 0)
+    stats = SearchStats(seconds=clock.seconds)
+    return Trimming(problem, choice, 0.0, Status.INFEASIBLE, StopReason.EXHAUSTED, stats=stats)
+
+
+def _only(classifier: Classifier) -> ThresholdInterval:
+    """Return the interval that holds the classifier's own threshold and no other."""
+    return ThresholdInterval(math.nextafter(classifier.threshold, -1.0), classifier.threshold)
 
 
 def _everything(problem: TrimProblem, clock: Clock) -> Trimming:
     """Return the classifier as it is, which the budget pays for."""
     classifier = problem.classifier
-    interval = ThresholdInterval(math.nextafter(classifier.threshold, -1.0), classifier.threshold)
-    choice = Choice(
-        classifier.features, problem.cost(classifier.features), classifier.threshold, interval, Interval(1.0, 1.0)
-    )
+    cost = problem.cost(classifier.features)
+    choice = Choice(classifier.features, cost, classifier.threshold, _only(classifier), Interval(1.0, 1.0))
+    clock.finish(classifier.features, 1.0, 1.0, 0, 0)
     stats = SearchStats(seconds=clock.seconds)
     return Trimming(problem, choice, 1.0, Status.OPTIMAL, StopReason.EXHAUSTED, stats=stats)
 
@@ -119,10 +168,12 @@ def _result(request: Request, engine: Engine, outcome: Outcome, clock: Clock) ->
     irrelevant: Features = ()
     if isinstance(engine, AdditiveEngine):
         irrelevant = tuple(name for name in problem.classifier.features if name not in engine.model.names)
+    bound = min(1.0, bound)
+    clock.finish(choices[0].features, choices[0].agreement.lower, bound, outcome.evaluations, outcome.nodes)
     return Trimming(
         problem,
         choices[0],
-        min(1.0, bound),
+        bound,
         Status.OPTIMAL if proved else Status.FEASIBLE,
         outcome.reason,
         tuple(choices[1:]),
@@ -145,10 +196,9 @@ def _in_order(outcome: Outcome) -> bool:
 
 def _choice(problem: TrimProblem, engine: Engine, features: Features) -> Choice:
     classifier = problem.classifier
-    features = classifier.checked_subset(features)
+    features = classifier.checked_subset({*features, *problem.required})  # some of these may not matter
     if problem.threshold == "keep":
         agreement = engine.eca(features, classifier.threshold)
-        interval = ThresholdInterval(math.nextafter(classifier.threshold, -1.0), classifier.threshold)
-        return Choice(features, problem.cost(features), classifier.threshold, interval, agreement)
+        return Choice(features, problem.cost(features), classifier.threshold, _only(classifier), agreement)
     best = engine.maa(features)
     return Choice(features, problem.cost(features), best.threshold, best.thresholds, best.value)

@@ -20,8 +20,10 @@ from bayestrim.engines.fine import Loss
 from bayestrim.engines.grid import Grid, make_grid
 from bayestrim.engines.independent import Feature
 from bayestrim.kernels.lattice import Found, Nodes, Order, explore, new_nodes, new_stack
+from bayestrim.purse import Purse
 from bayestrim.search.contest import Contest, Features
-from bayestrim.search.run import Clock, Outcome, Request
+from bayestrim.search.events import Clock
+from bayestrim.search.run import Outcome, Request
 from bayestrim.search.start import greedy
 from bayestrim.trimming import StopReason
 
@@ -39,18 +41,41 @@ FEWEST_CELLS, MOST_CELLS = 64, 2048
 """How coarse and how fine the search's lattice may be."""
 
 
-def _groups(features: Sequence[Feature], costs: Sequence[int]) -> list[int]:
-    """Return for each feature the first that says and costs the same."""
+def _groups(features: Sequence[Feature], purse: Purse) -> list[int]:
+    """Return for each feature the first that says and costs the same, needs the same set-ups and is as free to go."""
     first: dict[Hashable, int] = {}
+    fixed = dict.fromkeys(purse.required, "in") | dict.fromkeys(purse.forbidden, "out")
     return [
-        first.setdefault((feature.p.tobytes(), feature.q.tobytes(), cost), i)
-        for i, (feature, cost) in enumerate(zip(features, costs, strict=True))
+        first.setdefault((feature.p.tobytes(), feature.q.tobytes(), cost, needs, fixed.get(i)), i)
+        for i, (feature, cost, needs) in enumerate(zip(features, purse.costs, purse.needs, strict=True))
     ]
 
 
 def cells_for(features: int) -> int:
     """Return how many cells make the search fastest: finer lattices prune more, and take longer for each bound."""
     return min(max(FEWEST_CELLS, 6 * features * features // 10), MOST_CELLS)
+
+
+OPEN = 3
+"""The rank of features that the search is about; those of lower rank are decided beforehand."""
+KEPT = (1, 2)
+"""Ranks of features that are kept beforehand."""
+
+
+def _rank(purse: Purse, i: int, free: bool) -> int:
+    """Return where a feature comes in the search's order."""
+    if i in purse.forbidden:
+        return 0
+    if i in purse.required:
+        return 1
+    return 2 if free and purse.costs[i] == 0 and purse.fee(purse.needs[i]) == 0 else OPEN
+
+
+def prices_in_order(purse: Purse, until: npt.NDArray[np.int64]) -> Order:
+    """Return prices as the kernels take them."""
+    columns = (np.array(column, dtype=np.int64) for column in (purse.costs, purse.needs, purse.setups))
+    costs, needs, fees = columns
+    return Order(costs, until, needs, fees, purse.budget, purse.most)
 
 
 @dataclass
@@ -75,37 +100,40 @@ class _Tree:
 
 def branch_and_bound(request: Request, engine: AdditiveEngine, clock: Clock) -> Outcome:
     """Find the best affordable subsets and prove that they are."""
-    prices = dict(zip(request.problem.classifier.features, request.prices, strict=True))
-    search = _Search(request, engine, [prices[name] for name in engine.model.names], clock)
-    return search.run()
+    return _Search(request, engine, request.purse_of(engine.model.names), clock).run()
 
 
 class _Search:
     """One search.
 
-    Features are numbered in the order in which the tree decides them: those that cost nothing first, then those whose
-    loss alone would hurt most; equal features of equal cost follow each other.
+    Features are numbered in the order in which the tree decides them: those that are forbidden, required or free first,
+    then those whose loss alone would hurt most; equal features of equal cost follow each other.
     """
 
-    def __init__(self, request: Request, engine: AdditiveEngine, costs: list[int], clock: Clock) -> None:
+    def __init__(self, request: Request, engine: AdditiveEngine, purse: Purse, clock: Clock) -> None:
         self._request = request
         self._engine = engine
         self._clock = clock
         self._every = request.every
-        rough = make_grid(engine.model, engine.model.features, cells_for(len(costs)), margin=False)
-        group = _groups(engine.model.features, costs)
+        rough = make_grid(engine.model, engine.model.features, cells_for(len(purse.costs)), margin=False)
+        group = _groups(engine.model.features, purse)
         self._group = {feature.name: g for feature, g in zip(engine.model.features, group, strict=True)}
-        self._order(rough, costs, group)
+        self._order(rough, purse, group)
         self._grids: dict[int, Grid] = {}
         self.evaluations, self.nodes = 0, 0
         self._contest = Contest(request.wanted, self._narrowing, self._alike)
 
-    def _order(self, rough: Grid, costs: list[int], group: list[int]) -> None:
-        count = len(costs)
+    def _order(self, rough: Grid, purse: Purse, group: list[int]) -> None:
+        count = len(purse.costs)
         alone = rough.losses(~np.eye(count, dtype=bool))[1]
-        order = sorted(range(count), key=lambda i: (costs[i] > 0, -alone[group[i]], group[i], i))
+        # What is free is worth keeping, unless it takes the place of something better or smaller sets count as well.
+        free = not self._every and purse.most >= count
+        rank = [_rank(purse, i, free) for i in range(count)]
+        order = sorted(range(count), key=lambda i: (rank[i], -alone[group[i]], group[i], i))
         self._features = [rough.features[i] for i in order]
-        self._costs = np.array([costs[i] for i in order], dtype=np.int64)
+        self._purse = purse.narrowed(order)
+        self._decided = sum(place < OPEN for place in rank)
+        self._kept = np.array([rank[i] in KEPT for i in order], dtype=bool)
         places = [group[i] for i in order]
         self._alike_until = np.arange(1, count + 1)
         if not self._every:  # of equal features, the first are as good as any
@@ -157,7 +185,7 @@ class _Search:
             reason = self._slices(grid, margin, tree)
         except KeyboardInterrupt:
             reason = StopReason.INTERRUPTED
-        lower = min(tree.bound - margin, self._contest.lower)
+        lower = min(tree.bound - margin if tree.heap else 1.0, self._contest.lower)
         if self._request.limits.gap > 0:  # nodes were ruled out although they might be so much better
             lower = min(lower, self._contest.limit - self._request.limits.gap)
         if not self._engine.quick:
@@ -178,20 +206,17 @@ class _Search:
             self.evaluations += len(subsets)
             return grid.losses(subsets)[1]
 
-        good = greedy(self._costs.tolist(), self._request.budget, losses)
+        good = greedy(self._purse, losses)
         self._contest.enter(self._names(good))
 
     def _root(self) -> _Tree:
         tree = _Tree()
-        included = np.zeros(len(self._costs), dtype=bool)
-        free = 0 if self._every else int((self._costs == 0).sum())
-        included[:free] = True  # knowing more never hurts
-        tree.push(0.0, included, free, free)
+        tree.push(0.0, self._kept, self._decided, self._decided)
         return tree
 
     def _slices(self, grid: Grid, margin: float, tree: _Tree) -> StopReason:
-        limits, count = self._request.limits, len(self._costs)
-        order = Order(self._costs, self._alike_until, self._request.budget)
+        limits, count = self._request.limits, len(self._features)
+        order = prices_in_order(self._purse, self._alike_until)
         stack = new_stack(grid.lattice)
         found = Found(np.empty((ROOM, count), dtype=bool), np.empty(ROOM))
         left = new_nodes(count + 2, count)
@@ -207,6 +232,8 @@ class _Search:
                 return StopReason.EVALUATION_LIMIT
             if self._clock.is_over():
                 return StopReason.TIME_LIMIT
+            if self._clock.interrupted:
+                return StopReason.INTERRUPTED
             evaluations, nodes, sets, open_nodes = explore(
                 grid.lattice, order, tree.pop(), 0, limit, rise, self._every, most, AHEAD, stack, found, left
             )
@@ -219,5 +246,7 @@ class _Search:
                 if bound < self._contest.limit:
                     self._contest.enter(self._names(found.included[i]), bound)
             self._contest.settle()
-            self._clock.report(self._contest, tree.bound - margin, self.evaluations)
+            best = self._contest.ranking[0]
+            bound = 1 - min(best.loss.lower, max(0.0, tree.bound - margin))
+            self._clock.report(best.features, 1 - best.loss.upper, bound, self.evaluations, self.nodes)
         return StopReason.EXHAUSTED if limits.gap == 0 else StopReason.GAP

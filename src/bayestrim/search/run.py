@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from bayestrim.engines.fine import Loss
 from bayestrim.problem import Limits, TrimProblem
-from bayestrim.search.contest import Contest, Features
+from bayestrim.purse import Purse
+from bayestrim.search.contest import Features
 from bayestrim.trimming import StopReason
 
 
@@ -45,18 +45,14 @@ class Request:
         return self.wanted > 1 or self.threshold is not None
 
     @cached_property
-    def _scaled(self) -> tuple[tuple[int, ...], int]:
-        return self.problem.scaled()
+    def purse(self) -> Purse:
+        """Prices, budget and constraints as whole numbers, for all features."""
+        return self.problem.purse()
 
-    @property
-    def prices(self) -> tuple[int, ...]:
-        """The costs of all features, as integers."""
-        return self._scaled[0]
-
-    @property
-    def budget(self) -> int:
-        """The budget, in the same unit."""
-        return self._scaled[1]
+    def purse_of(self, names: Sequence[str]) -> Purse:
+        """Return the same for some features, when no others are kept but those that must be."""
+        place = {name: i for i, name in enumerate(self.problem.classifier.features)}
+        return self.purse.narrowed([place[name] for name in names])
 
 
 @dataclass(frozen=True)
@@ -83,53 +79,3 @@ class Outcome:
     reason: StopReason
     evaluations: int
     nodes: int = 0
-
-
-@dataclass(frozen=True)
-class Progress:
-    """How far a search is.
-
-    Attributes
-    ----------
-    features
-        The best subset so far.
-    agreement
-        How often its decisions surely stay the same.
-    bound
-        No affordable subset agrees more often.
-    evaluations
-        How often an agreement, or a bound, was computed.
-    seconds
-        The time since the start.
-    """
-
-    features: Features
-    agreement: float
-    bound: float
-    evaluations: int
-    seconds: float
-
-
-class Clock:
-    """Tells when the time is over, and the caller how far the search is."""
-
-    def __init__(self, seconds: float | None, listen: Callable[[Progress], None] | None) -> None:
-        self._start = time.monotonic()
-        self._seconds = seconds
-        self._listen = listen
-
-    @property
-    def seconds(self) -> float:
-        """The time since the start."""
-        return time.monotonic() - self._start
-
-    def is_over(self) -> bool:
-        """Tell whether the time is over."""
-        return self._seconds is not None and self.seconds >= self._seconds
-
-    def report(self, contest: Contest, lower: float, evaluations: int) -> None:
-        """Tell the caller how far the search is."""
-        if self._listen is not None and contest.ranking:
-            best = contest.ranking[0]
-            bound = 1 - min(best.loss.lower, max(0.0, lower))
-            self._listen(Progress(best.features, 1 - best.loss.upper, bound, evaluations, self.seconds))

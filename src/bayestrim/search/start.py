@@ -10,6 +10,7 @@ import numpy.typing as npt
 from bayestrim.classifier import Classifier
 from bayestrim.inference import joint_table
 from bayestrim.network import FloatArray
+from bayestrim.purse import Purse
 
 Subsets = npt.NDArray[np.bool_]
 Evaluate = Callable[[Subsets], FloatArray]
@@ -19,21 +20,24 @@ ENOUGH = 1e-12
 """A change must improve the loss by more than this, which rounding could."""
 
 
-def greedy(costs: Sequence[int], budget: int, evaluate: Evaluate) -> npt.NDArray[np.bool_]:
+def greedy(purse: Purse, evaluate: Evaluate) -> npt.NDArray[np.bool_]:
     """Return a good affordable subset: remove what hurts least for its price, then swap while that helps.
 
     Parameters
     ----------
-    costs, budget
-        Integers.
+    purse
+        What may be bought; what is required can be paid.
     evaluate
         Gives the losses of subsets.
     """
-    price = np.array(costs, dtype=np.int64)
-    kept = _remove(price, budget, evaluate)
+    return swapped(_remove(purse, evaluate), purse, evaluate)
+
+
+def swapped(kept: npt.NDArray[np.bool_], purse: Purse, evaluate: Evaluate) -> npt.NDArray[np.bool_]:
+    """Return what comes of an affordable subset by adding and exchanging features while that helps."""
     loss = float(evaluate(kept[None])[0])
     while True:
-        neighbours = _neighbours(kept, price, budget)
+        neighbours = _neighbours(kept, purse)
         if not len(neighbours):
             return kept
         losses = evaluate(neighbours)
@@ -43,33 +47,56 @@ def greedy(costs: Sequence[int], budget: int, evaluate: Evaluate) -> npt.NDArray
         kept, loss = neighbours[best], float(losses[best])
 
 
-def _remove(price: npt.NDArray[np.int64], budget: int, evaluate: Evaluate) -> npt.NDArray[np.bool_]:
-    kept = price <= budget
-    loss = float(evaluate(kept[None])[0])
-    while price[kept].sum() > budget:
-        removable = np.flatnonzero(kept & (price > 0))
+def within_reach(purse: Purse) -> npt.NDArray[np.bool_]:
+    """Return the features that can be kept beside those that must."""
+    every = [sorted({*purse.required, i}) for i in range(len(purse.costs))]
+    return np.array([purse.affords(kept) for kept in every], dtype=bool)
+
+
+def _remove(purse: Purse, evaluate: Evaluate) -> npt.NDArray[np.bool_]:
+    kept = within_reach(purse)
+    kept[list(purse.required)] = True
+    while not purse.fits(kept[None])[0]:
+        worth = _savings(kept, purse)
+        removable = np.flatnonzero(worth > 0)
         smaller = np.repeat(kept[None], len(removable), axis=0)
         smaller[np.arange(len(removable)), removable] = False
         losses = evaluate(smaller)
-        excess = price[kept].sum() - budget
-        saved = np.minimum(price[removable], excess)  # saving more than the excess is worth no more
-        best = int(np.argmin((losses - loss + ENOUGH) / saved))
-        kept, loss = smaller[best], float(losses[best])
+        best = int(np.argmin((losses - losses.min() + ENOUGH) / worth[removable]))
+        kept = smaller[best]
     return kept
 
 
-def _neighbours(kept: npt.NDArray[np.bool_], price: npt.NDArray[np.int64], budget: int) -> Subsets:
+def _savings(kept: npt.NDArray[np.bool_], purse: Purse) -> FloatArray:
+    """Return how much nearer to what is affordable removing each feature comes; [features].
+
+    A feature saves its cost and its share of each set-up that could be saved; saving more than the excess is worth no
+    more. Where too many features are kept, each saves one of them.
+    """
+    saved = np.array(purse.costs, dtype=float)
+    owed = purse.needed(purse.required)
+    for s, price in enumerate(purse.setups):
+        members = kept & np.array([need >> s & 1 == 1 for need in purse.needs], dtype=bool)
+        if not owed >> s & 1:
+            saved[members] += price / max(1, int(members.sum()))
+    excess, surplus = int(purse.spent(kept[None])[0]) - purse.budget, int(kept.sum()) - purse.most
+    worth = np.minimum(saved, excess) / excess if excess > 0 else np.zeros(len(saved))
+    worth += 1 / surplus if surplus > 0 else 0.0
+    worth[~kept] = 0.0
+    worth[list(purse.required)] = 0.0
+    return np.asarray(worth, dtype=float)
+
+
+def _neighbours(kept: npt.NDArray[np.bool_], purse: Purse) -> Subsets:
     """Return the affordable subsets with one feature more, or one exchanged for another."""
-    left = budget - int(price[kept].sum())
     outside, inside = np.flatnonzero(~kept), np.flatnonzero(kept)
-    moves: list[tuple[int, int]] = [(-1, int(new)) for new in outside if price[new] <= left]
-    moves += [(int(old), int(new)) for new in outside for old in inside if price[new] <= left + price[old]]
-    subsets = np.repeat(kept[None], len(moves), axis=0)
-    for row, (old, new) in enumerate(moves):
-        subsets[row, new] = True
-        if old >= 0:
-            subsets[row, old] = False
-    return subsets
+    added = np.tile(outside, len(inside) + 1)
+    taken = np.repeat([-1, *inside], len(outside))
+    subsets = np.repeat(kept[None], len(added), axis=0)
+    rows = np.arange(len(added))
+    subsets[rows, added] = True
+    subsets[rows[taken >= 0], taken[taken >= 0]] = False
+    return subsets[purse.fits(subsets)]
 
 
 def information_gain(classifier: Classifier) -> dict[str, float]:
@@ -94,12 +121,12 @@ def information_gain(classifier: Classifier) -> dict[str, float]:
     return gains
 
 
-def by_rank(scores: Sequence[float], costs: Sequence[int], budget: int) -> npt.NDArray[np.bool_]:
-    """Return the subset that takes features in the order of their scores, each that can still be paid."""
+def by_rank(scores: Sequence[float], purse: Purse) -> npt.NDArray[np.bool_]:
+    """Return what is required, and features in the order of their scores, each that can still be paid."""
+    chosen = list(purse.required)
+    for i in sorted(set(range(len(scores))) - set(chosen), key=lambda i: (-scores[i], i)):
+        if purse.affords([*chosen, i]):
+            chosen.append(i)
     kept = np.zeros(len(scores), dtype=bool)
-    left = budget
-    for i in sorted(range(len(scores)), key=lambda i: -scores[i]):
-        if costs[i] <= left:
-            kept[i] = True
-            left -= costs[i]
+    kept[chosen] = True
     return kept

@@ -13,9 +13,11 @@ from bayestrim.engines.additive import AdditiveEngine
 from bayestrim.engines.fine import Loss
 from bayestrim.errors import ProblemError
 from bayestrim.network import FloatArray
+from bayestrim.purse import Purse
 from bayestrim.search.branch import branch_and_bound
 from bayestrim.search.contest import Contest, Features
-from bayestrim.search.run import Clock, Outcome, Request
+from bayestrim.search.events import Clock
+from bayestrim.search.run import Outcome, Request
 from bayestrim.search.start import by_rank, greedy, information_gain
 from bayestrim.trimming import StopReason
 
@@ -27,13 +29,10 @@ BATCH = 256
 """Subsets that are entered before the contest is settled."""
 
 
-def candidates(request: Request, engine: Engine) -> tuple[Features, tuple[int, ...]]:
-    """Return the features that may be worth keeping, and their prices."""
-    names = request.problem.classifier.features
-    if isinstance(engine, AdditiveEngine):
-        names = engine.model.names
-    prices = dict(zip(request.problem.classifier.features, request.prices, strict=True))
-    return names, tuple(prices[name] for name in names)
+def candidates(request: Request, engine: Engine) -> tuple[Features, Purse]:
+    """Return the features that may be worth keeping, and what they cost."""
+    names = engine.model.names if isinstance(engine, AdditiveEngine) else request.problem.classifier.features
+    return names, request.purse_of(names)
 
 
 def losses_of(request: Request, engine: Engine, features: Features) -> Iterator[Loss]:
@@ -57,8 +56,8 @@ def branch(request: Request, engine: Engine, clock: Clock) -> Outcome:
 
 def exhaustive(request: Request, engine: Engine, clock: Clock) -> Outcome:
     """Try every affordable subset."""
-    names, prices = candidates(request, engine)
-    subsets = list(islice(_affordable(prices, request.budget), MOST_SUBSETS + 1))
+    names, purse = candidates(request, engine)
+    subsets = list(islice(_affordable(purse), MOST_SUBSETS + 1))
     if len(subsets) > MOST_SUBSETS:
         raise ProblemError(
             f"more than {MOST_SUBSETS:,} subsets of the {len(names)} features are affordable, too many to try one by "
@@ -71,35 +70,41 @@ def exhaustive(request: Request, engine: Engine, clock: Clock) -> Outcome:
             if clock.is_over():
                 reason = StopReason.TIME_LIMIT
                 break
+            if clock.interrupted:
+                reason = StopReason.INTERRUPTED
+                break
             if request.limits.evaluations is not None and contest.evaluations >= request.limits.evaluations:
                 reason = StopReason.EVALUATION_LIMIT
                 break
             contest.enter(tuple(names[i] for i in subset))
             if count % BATCH == 0:
                 contest.settle()
-                clock.report(contest, 0.0, contest.evaluations)
+                best = contest.ranking[0]
+                clock.report(best.features, 1 - best.loss.upper, 1.0, contest.evaluations, count + 1)
     except KeyboardInterrupt:
         reason = StopReason.INTERRUPTED
     contest.settle()
-    best = contest.ranking[: request.wanted]
+    found = contest.ranking[: request.wanted]
     lower = contest.lower if reason is StopReason.EXHAUSTED else 0.0
-    return Outcome([e.features for e in best], [e.loss for e in best], lower, reason, contest.evaluations, len(subsets))
+    return Outcome(
+        [e.features for e in found], [e.loss for e in found], lower, reason, contest.evaluations, len(subsets)
+    )
 
 
-def _affordable(prices: tuple[int, ...], budget: int) -> Iterator[tuple[int, ...]]:
+def _affordable(purse: Purse) -> Iterator[tuple[int, ...]]:
     """Yield every affordable subset, as places."""
-    waiting: list[tuple[tuple[int, ...], int, int]] = [((), 0, budget)]
+    free = [i for i in range(len(purse.costs)) if i not in {*purse.required, *purse.forbidden}]
+    waiting: list[tuple[tuple[int, ...], int]] = [(purse.required, 0)]
     while waiting:
-        subset, begin, left = waiting.pop()
-        yield subset
-        waiting += [
-            ((*subset, i), i + 1, left - prices[i]) for i in range(len(prices) - 1, begin - 1, -1) if prices[i] <= left
-        ]
+        subset, begin = waiting.pop()
+        yield tuple(sorted(subset))
+        larger = [((*subset, free[i]), i + 1) for i in range(len(free) - 1, begin - 1, -1)]
+        waiting += [(kept, end) for kept, end in larger if purse.affords(kept)]
 
 
 def greedily(request: Request, engine: Engine, clock: Clock) -> Outcome:
     """Remove features one by one, then swap (see module `start`)."""
-    names, prices = candidates(request, engine)
+    names, purse = candidates(request, engine)
     count = 0
 
     def losses(subsets: npt.NDArray[np.bool_]) -> FloatArray:
@@ -108,14 +113,14 @@ def greedily(request: Request, engine: Engine, clock: Clock) -> Outcome:
         chosen = (tuple(names[i] for i in np.flatnonzero(subset)) for subset in subsets)
         return np.array([next(losses_of(request, engine, features)).upper for features in chosen])
 
-    return _one(request, engine, names, greedy(prices, request.budget, losses), count)
+    return _one(request, engine, names, greedy(purse, losses), count)
 
 
 def by_information_gain(request: Request, engine: Engine, clock: Clock) -> Outcome:
     """Take the features that tell most about the class, which is what the paper compares with."""
-    names, prices = candidates(request, engine)
+    names, purse = candidates(request, engine)
     gains = information_gain(request.problem.classifier)
-    return _one(request, engine, names, by_rank([gains[name] for name in names], prices, request.budget), len(names))
+    return _one(request, engine, names, by_rank([gains[name] for name in names], purse), len(names))
 
 
 def _one(request: Request, engine: Engine, names: Features, kept: npt.NDArray[np.bool_], evaluations: int) -> Outcome:

@@ -1,0 +1,115 @@
+"""Telling the caller how far a search is, and the search when to stop."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from bayestrim.search.contest import Features
+
+EventKind = Literal["started", "improved", "progress", "finished"]
+
+SELDOM = 0.2
+"""Seconds between two events that say no more than that the search goes on."""
+
+
+@dataclass(frozen=True)
+class Event:
+    """What happened in a search.
+
+    Attributes
+    ----------
+    kind
+        ``"started"``; ``"improved"`` when a better subset was found; ``"progress"`` some times a second;
+        ``"finished"`` once, at the end.
+    features
+        The best subset so far.
+    agreement
+        How often its decisions surely stay the same.
+    bound
+        No affordable subset agrees more often.
+    gap
+        The difference of the two.
+    evaluations, nodes
+        What the search took so far: agreements or bounds that were computed, and nodes of its tree.
+    seconds
+        The time since the start.
+
+    Examples
+    --------
+    >>> Event("improved", ("Q1", "Q2"), 0.9, 1.0, 0.1, evaluations=12, nodes=3, seconds=0.5)
+    Event(improved: agreement 0.9 with 2 features, at most 1, 12 evaluations, 0.5 s)
+    """
+
+    kind: EventKind
+    features: Features
+    agreement: float
+    bound: float
+    gap: float
+    evaluations: int
+    nodes: int
+    seconds: float
+
+    def __repr__(self) -> str:
+        return (
+            f"Event({self.kind}: agreement {self.agreement:.6g} with {len(self.features)} features, "
+            f"at most {self.bound:.6g}, {self.evaluations:,} evaluations, {self.seconds:.3g} s)"
+        )
+
+
+Listener = Callable[[Event], None]
+
+
+class Clock:
+    """Tells when the time is over, and the caller how far the search is."""
+
+    def __init__(self, seconds: float | None = None, listen: Listener | None = None, before: float = 0.0) -> None:
+        self._start = time.monotonic() - before
+        self._seconds = None if seconds is None else seconds + before
+        self._listen = listen
+        self._told = -1.0
+        self._last: Event | None = None
+        self.interrupted = False
+
+    @property
+    def seconds(self) -> float:
+        """The time since the start."""
+        return time.monotonic() - self._start
+
+    @property
+    def left(self) -> float:
+        """The time that is left."""
+        return float("inf") if self._seconds is None else max(0.0, self._seconds - self.seconds)
+
+    def is_over(self) -> bool:
+        """Tell whether the time is over."""
+        return self._seconds is not None and self.seconds >= self._seconds
+
+    def report(self, features: Features, agreement: float, bound: float, evaluations: int, nodes: int = 0) -> None:
+        """Tell the caller how far the search is: at once if it found something better, else now and then."""
+        if self._listen is None:
+            return
+        better = self._last is None or agreement > self._last.agreement
+        kind: EventKind = "started" if self._last is None else "improved" if better else "progress"
+        bound = min(bound, self._last.bound) if self._last is not None else bound
+        self._last = Event(
+            kind, features, agreement, bound, max(0.0, bound - agreement), evaluations, nodes, self.seconds
+        )
+        if better or self.seconds - self._told >= SELDOM:
+            self._tell(self._last)
+
+    def finish(self, features: Features, agreement: float, bound: float, evaluations: int, nodes: int) -> None:
+        """Tell the caller that the search is over."""
+        if self._listen is not None:
+            gap = max(0.0, bound - agreement)
+            self._tell(Event("finished", features, agreement, bound, gap, evaluations, nodes, self.seconds))
+
+    def _tell(self, event: Event) -> None:
+        assert self._listen is not None
+        self._told = self.seconds
+        try:
+            self._listen(event)
+        except KeyboardInterrupt:  # the caller wants no more, which is as if it had been asked for from outside
+            self.interrupted = True
