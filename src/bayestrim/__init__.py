@@ -14,6 +14,7 @@ from bayestrim.errors import (
     FileError,
     FormatError,
     ImpossibleEvidenceError,
+    LearnError,
     MissingFileError,
     NetworkError,
     ProblemError,
@@ -23,6 +24,7 @@ from bayestrim.errors import (
 )
 from bayestrim.formats import read_network, write_network
 from bayestrim.formats.objects import from_pgmpy, from_pyagrum, from_sklearn
+from bayestrim.learn import Learned, LearnReport, learn
 from bayestrim.network import BayesianNetwork, Variable
 from bayestrim.problem import Limits, TrimProblem
 from bayestrim.result import NEVER_POSITIVE, Interval, MaxAgreement, ThresholdInterval
@@ -47,6 +49,9 @@ __all__ = [
     "FormatError",
     "ImpossibleEvidenceError",
     "Interval",
+    "LearnError",
+    "LearnReport",
+    "Learned",
     "Limits",
     "MaxAgreement",
     "MissingFileError",
@@ -67,6 +72,7 @@ __all__ = [
     "from_pgmpy",
     "from_pyagrum",
     "from_sklearn",
+    "learn",
     "maa",
     "mpa",
     "read_network",

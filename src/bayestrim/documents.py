@@ -20,6 +20,7 @@ def of_network(network: BayesianNetwork) -> dict[str, Any]:
             "states": v.states,
             "parents": network.parents(v.name),
             "table": network.table(v.name).tolist(),
+            **({} if v.cuts is None else {"cuts": v.cuts}),
         }
         for v in network.variables
     ]
@@ -30,7 +31,7 @@ def to_network(saved: Mapping[str, Any]) -> BayesianNetwork:
     """Return the network that `of_network` described."""
     nodes = saved["variables"]
     return BayesianNetwork(
-        [Variable(node["name"], node["states"]) for node in nodes],
+        [Variable(node["name"], node["states"], node.get("cuts")) for node in nodes],
         {node["name"]: node["parents"] for node in nodes},
         {node["name"]: node["table"] for node in nodes},
         name=saved["name"],

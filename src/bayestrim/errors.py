@@ -70,6 +70,10 @@ class EvidenceError(BayestrimError, ValueError):
     """Rows or observations that cannot be understood."""
 
 
+class LearnError(BayestrimError, ValueError):
+    """A table, or an option, from which no model can be learnt."""
+
+
 class ImpossibleEvidenceError(EvidenceError):
     """Observations that have probability zero, after which no posterior exists."""
 

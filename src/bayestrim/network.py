@@ -6,7 +6,9 @@ A table keeps the decimals it was given. A row stands for its decimals *divided 
 
 from __future__ import annotations
 
+import bisect
 import inspect
+import itertools
 import math
 import numbers
 import sys
@@ -37,14 +39,28 @@ MAX_DIMENSIONS = 63
 class Variable:
     """A named variable and the names of its states, in order.
 
+    Parameters
+    ----------
+    name
+        Its name.
+    states
+        The names of its states.
+    cuts
+        Where the states are ranges of a number: the ends between them, rising. A number belongs to the state after the
+        last cut that it reaches: below ``cuts[0]`` to the first, from ``cuts[0]`` on to the second.
+
     Examples
     --------
     >>> Variable("Q1", ("right", "wrong")).index("wrong")
     1
+    >>> age = Variable("Age", ("young", "old"), cuts=(40.0,))
+    >>> [age.states[age.bin(years)] for years in (39.9, 40)]
+    ['young', 'old']
     """
 
     name: str
     states: tuple[str, ...]
+    cuts: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
         check_word(self.name, "a variable's name")
@@ -58,6 +74,27 @@ class Variable:
         if len(set(self.states)) < len(self.states):
             twice = next(state for state in self.states if self.states.count(state) > 1)
             raise NetworkError(f"variable {self.name!r} has the state {twice!r} twice; states must differ")
+        if self.cuts is not None:
+            object.__setattr__(self, "cuts", self._checked_cuts(self.cuts))
+
+    def _checked_cuts(self, given: Iterable[float]) -> tuple[float, ...]:
+        try:
+            cuts = tuple(float(cut) for cut in given)
+        except (TypeError, ValueError, OverflowError):
+            raise NetworkError(f"the cuts of {self.name!r} must be numbers, not {given!r}") from None
+        if len(cuts) != len(self.states) - 1:
+            raise NetworkError(
+                f"variable {self.name!r} has {len(self.states)} states and {len(cuts)} cuts; one cut lies between each "
+                "two neighbouring states"
+            )
+        if not all(map(math.isfinite, cuts)) or any(low >= high for low, high in itertools.pairwise(cuts)):
+            raise NetworkError(f"the cuts of {self.name!r} are {list(cuts)}; they must be finite and rise")
+        return cuts
+
+    def bin(self, number: float) -> int:
+        """Return the position of the state that a number belongs to."""
+        assert self.cuts is not None, "only variables with cuts have ranges for states"
+        return bisect.bisect_right(self.cuts, number)
 
     def __len__(self) -> int:
         """Return the number of states."""

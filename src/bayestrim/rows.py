@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import difflib
+import math
+import numbers
+import re
 import warnings
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, Literal
@@ -18,6 +21,8 @@ UnknownStates = Literal["error", "missing"]
 
 MISSING = -1
 """The code of a value that was not observed."""
+NUMBER = re.compile(r"[+-]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?")
+"""A number in a table. Digits that begin with 0, as in 007, are a name."""
 MOST_COMPARED = 200
 """The most columns of a frame that are searched for a misspelt feature."""
 
@@ -89,7 +94,7 @@ def _encode_mappings(
             names = [feature.name for feature in features]
             where = f"row {position} observes" if len(rows) > 1 else "observed is"
             raise UnknownNameError(f"{where} {name!r}, which is not a feature{suggestion(str(name), names)}")
-    columns = [_encode_column([row.get(f.name) for row in rows], f, unknown) for f in features]
+    columns = [encode_column([row.get(f.name) for row in rows], f, unknown) for f in features]
     return _stack(columns, len(rows))
 
 
@@ -108,7 +113,7 @@ def _encode_frame(
         wanted = ", ".join(repr(feature.name) for feature in features[:5])
         raise EvidenceError(f"the frame has no column of any feature ({wanted}{', …' if len(features) > 5 else ''})")
     columns = [
-        _encode_column(_values(frame[f.name]), f, unknown) if f.name in present else np.full(len(frame), MISSING)
+        encode_column(_values(frame[f.name]), f, unknown) if f.name in present else np.full(len(frame), MISSING)
         for f in features
     ]
     return _stack(columns, len(frame))
@@ -161,7 +166,13 @@ def _encode_codes(rows: npt.NDArray[Any], features: Sequence[Variable], unknown:
     return codes
 
 
-def _encode_column(values: Sequence[Any] | npt.NDArray[Any], feature: Variable, unknown: UnknownStates) -> IntArray:
+def encode_column(
+    values: Sequence[Any] | npt.NDArray[Any], feature: Variable, unknown: UnknownStates = "error"
+) -> IntArray:
+    """Return one feature's values as state numbers, with -1 for what was not observed."""
+    if feature.cuts is not None and isinstance(values, np.ndarray) and values.dtype.kind in "iuf":
+        measured = values.astype(np.float64)
+        return np.where(np.isnan(measured), MISSING, np.searchsorted(feature.cuts, measured, side="right"))
     codes = _Codes(feature, unknown)
     plain = values.tolist() if isinstance(values, np.ndarray) else values
     # 1, 1.0 and True are equal keys of a dictionary, but may be different states.
@@ -193,6 +204,9 @@ class _Codes(dict[Any, int]):
     def _find(self, value: Any) -> int:
         if is_missing(value):
             return MISSING
+        number = as_number(value)
+        if self._feature.cuts is not None and number is not None and value not in self._by_name:
+            return self._feature.bin(number)
         for name in _spellings(value):
             if name in self._by_name:
                 return self._by_name[name]
@@ -213,10 +227,24 @@ def is_missing(value: Any) -> bool:
     return bool(value != value)  # noqa: PLR0124 - what is not equal to itself is not a number
 
 
+def as_number(value: Any) -> float | None:
+    """Return the number that a value is, or that a text spells; None where it is or does neither."""
+    if isinstance(value, str):
+        return float(value) if NUMBER.fullmatch(value) else None
+    number: Any = numbers.Real  # Any: mypy does not compare them
+    if isinstance(value, bool | np.bool_) or not isinstance(value, number):
+        return None
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+
+
 def _spellings(value: Any) -> list[str]:
     """Return the state names that a value may stand for: 1, 1.0 and True are found under several."""
     if isinstance(value, str):
-        return [value]
+        number = as_number(value)  # a table may spell the state 1 as 1.0, and the other way round
+        return [value] if number is None else [value, *_spellings(number)]
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, bool):

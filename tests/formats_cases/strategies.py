@@ -41,10 +41,19 @@ def rows(draw: st.DrawFn, states: int) -> npt.NDArray[np.float64]:
 
 
 @st.composite
+def variables_called(draw: st.DrawFn, name: str) -> Variable:
+    """Draw a variable; the states of some are ranges of a number."""
+    states = tuple(draw(st.lists(NAMES, min_size=1, max_size=3, unique=True)))
+    finite = st.floats(allow_nan=False, allow_infinity=False)
+    cuts = st.lists(finite, min_size=len(states) - 1, max_size=len(states) - 1, unique=True).map(sorted)
+    return Variable(name, states, draw(st.one_of(st.none(), cuts.map(tuple))))
+
+
+@st.composite
 def networks(draw: st.DrawFn) -> BayesianNetwork:
-    """Draw a network of up to four variables in any order, with costs and a name now and then."""
+    """Draw a network of up to four variables in any order, with costs, cuts and a name now and then."""
     names = draw(st.lists(NAMES, min_size=1, max_size=4, unique=True))
-    variables = [Variable(name, tuple(draw(st.lists(NAMES, min_size=1, max_size=3, unique=True)))) for name in names]
+    variables = [draw(variables_called(name)) for name in names]
     order = draw(st.permutations(variables))
     parents, tables = {}, {}
     for position, variable in enumerate(order):

@@ -63,13 +63,13 @@ class Draft:
         self._blocks: dict[str, Block] = {}
         self._implied = 0
 
-    def declare(self, name: Word, states: Sequence[Word]) -> None:
+    def declare(self, name: Word, states: Sequence[Word], cuts: tuple[float, ...] | None = None) -> None:
         """Add a variable."""
         if name.text in self._variables:
             raise self._source.fail(f"the variable {name.text!r} is declared twice; names must differ", name.at)
         self._check_states(name, states)
         try:
-            self._variables[name.text] = Variable(name.text, tuple(state.text for state in states))
+            self._variables[name.text] = Variable(name.text, tuple(state.text for state in states), cuts)
         except NetworkError as error:
             raise self._source.fail(str(error), name.at) from None
         self._places[name.text] = name.at

@@ -133,6 +133,19 @@ def cost(text: str, fail: Callable[[str], FormatError]) -> float:
     return float(text)
 
 
+def cuts(text: str, fail: Callable[[str], FormatError]) -> tuple[float, ...]:
+    """Return the cuts written in a property, as numbers with blanks between them."""
+    for word in text.split():
+        if not _NUMBER.fullmatch(word):
+            raise fail(f"the cut {shown(word)} is not a number")
+    return tuple(map(float, text.split()))
+
+
+def cuts_text(given: Sequence[float]) -> str:
+    """Return cuts as `cuts` reads them."""
+    return " ".join(map(repr, given))
+
+
 def blanked(text: str, origin: str, comments: str) -> str:
     """Return the text with spaces in place of its comments, so that every offset stays what it was.
 

@@ -17,6 +17,7 @@ from bayestrim.network import LARGEST_ROW_ERROR, BayesianNetwork, FloatArray, Va
 
 _SYMBOLS = "{}()[];,|"
 _COST = re.compile(rf"\s*{_scan.PROPERTY}cost\s*=\s*(\S+)\s*")
+_CUTS = re.compile(rf"\s*{_scan.PROPERTY}cuts\s*=\s*([^\n;]*)")
 _PROPERTY = re.compile(r"([^;\n]*);?")
 _NUMBERS = re.compile(r"[^(){};\"]*")
 # The row as nearly every file has it; all others go through the scanner.
@@ -59,6 +60,7 @@ class _Reader:
         self.draft = Draft(source)
         self.name = ""
         self.costs: dict[str, float] = {}
+        self.cuts: dict[str, tuple[float, ...]] = {}
         self.blocks: list[tuple[list[Token], _Body]] = []
 
     def read(self) -> BayesianNetwork:
@@ -103,7 +105,7 @@ class _Reader:
         if not states:
             missing = "'type discrete [ n ] { … };' is missing"
             raise self.source.fail(f"variable {name.text!r} has no states; {missing}", name.at)
-        self.draft.declare(name, states)
+        self.draft.declare(name, states, self.cuts.get(name.text))
 
     def _states(self, name: Word) -> list[Word]:
         self.scan.take()
@@ -137,6 +139,9 @@ class _Reader:
         cost = _COST.fullmatch(text, line.start(1), line.end(1))
         if cost and name:
             self.costs[name] = _scan.cost(cost[1], lambda message: self.source.fail(message, cost.start(1)))
+        cuts = _CUTS.fullmatch(text, line.start(1), line.end(1))
+        if cuts and name:
+            self.cuts[name] = _scan.cuts(cuts[1], lambda message: self.source.fail(message, cuts.start(1)))
         self.scan.at = line.end()
 
     def _probability(self) -> None:
@@ -347,6 +352,8 @@ def _parts(network: BayesianNetwork) -> Iterator[str]:
         yield f"  type discrete [ {len(variable)} ] {{ {', '.join(map(_written, variable.states))} }};\n"
         if variable.name in network.costs:
             yield f"  property {_scan.PROPERTY}cost = {network.costs[variable.name]!r} ;\n"
+        if variable.cuts is not None:
+            yield f"  property {_scan.PROPERTY}cuts = {_scan.cuts_text(variable.cuts)} ;\n"
         yield "}\n"
     for variable in network.variables:
         yield from _table(network, variable)

@@ -17,6 +17,7 @@ _SYMBOLS = "{}()=;,|"
 _COMMENTS = rf"%[^\n]*|{_scan.C_COMMENTS}"
 _NAME = _scan.PROPERTY + "name"
 _COST = _scan.PROPERTY + "cost"
+_CUTS = _scan.PROPERTY + "cuts"
 _DATA = re.compile(r'[^;{}"]*')
 _GROUP = re.compile(r"[^()]+")
 _UNSUPPORTED = ("continuous", "decision", "utility", "function", "boolean", "interval", "instance")
@@ -123,11 +124,19 @@ class _Reader:
         if identifier.text in self.names:
             raise self.source.fail(f"the node {identifier.text!r} is declared twice; names must differ", name.at)
         self.names[identifier.text] = name.text
-        self.draft.declare(name, [Word(t.text, t.at) for t in attributes["states"] if t.kind != "symbol"])
+        self.draft.declare(
+            name,
+            [Word(t.text, t.at) for t in attributes["states"] if t.kind != "symbol"],
+            self._cuts(attributes, name),
+        )
         if _COST in attributes:
             self.costs[name.text] = _scan.cost(
                 self._value(attributes, _COST) or "", lambda message: self.source.fail(message, name.at)
             )
+
+    def _cuts(self, attributes: dict[str, list[Token]], name: Word) -> tuple[float, ...] | None:
+        text = self._value(attributes, _CUTS)
+        return None if text is None else _scan.cuts(text, lambda message: self.source.fail(message, name.at))
 
     def _potential(self) -> None:
         opening = self.scan.expect("(", "before the node")
@@ -212,6 +221,8 @@ def _parts(network: BayesianNetwork) -> Iterator[str]:
             yield f"  {_NAME} = {_scan.quote(name)};\n"
         if name in network.costs:
             yield f'  {_COST} = "{network.costs[name]!r}";\n'
+        if variable.cuts is not None:
+            yield f'  {_CUTS} = "{_scan.cuts_text(variable.cuts)}";\n'
         yield "}\n"
     for variable in network.variables:
         given = "".join(f" {ids[parent]}" for parent in network.parents(variable.name))

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from itertools import islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from bayestrim.errors import FormatError
 from bayestrim.formats import _scan
@@ -23,11 +23,12 @@ _HEAD = 2
 
 
 class _Stored(NamedTuple):
-    """What we kept about a variable: its name, its states and perhaps its cost."""
+    """What we kept about a variable: its name, its states and perhaps its cost and its cuts."""
 
     name: str
     states: list[str]
-    cost: float | None
+    cost: float | None = None
+    cuts: tuple[float, ...] | None = None
 
 
 class _Words:
@@ -91,7 +92,7 @@ def parse(text: str, origin: str) -> BayesianNetwork:
     variables = [_named(number, size, stored) for number, size in enumerate(sizes)]
     draft = Draft(source)
     for at, variable in zip(places[_HEAD:], variables, strict=False):
-        draft.declare(Word(variable.name, at), [Word(state, at) for state in variable.states])
+        draft.declare(Word(variable.name, at), [Word(state, at) for state in variable.states], variable.cuts)
     for scope in scopes:
         *parents, child = [Word(variables[number].name, places[position]) for position, number in scope]
         draft.add(_block(words, child, parents))
@@ -150,16 +151,18 @@ def _stored(text: str) -> tuple[str, dict[int, _Stored]]:
         if match[1] == "network" and isinstance(value, str):
             name = value
         elif match[1] == "variable" and _is_stored(value):
-            number, variable, states, *cost = value
-            found[number] = _Stored(variable, states, cost[0] if cost else None)
+            number, variable, states, cost, cuts = (*value, None, None)[:5]
+            found[number] = _Stored(variable, states, cost, None if cuts is None else tuple(cuts))
     return name, found
 
 
 def _is_stored(value: object) -> bool:
     match value:
         case [int(), str(), list(states), *rest]:
-            costs = all(isinstance(cost, float) and 0 <= cost < float("inf") for cost in rest)
-            return all(isinstance(state, str) for state in states) and len(rest) <= 1 and costs
+            cost, cuts = (*rest, None, None)[:2]
+            priced = cost is None or (isinstance(cost, float) and 0 <= cost < float("inf"))
+            cut = cuts is None or (isinstance(cuts, list) and all(isinstance(end, float) for end in cuts))
+            return all(isinstance(state, str) for state in states) and len(rest) <= 2 and priced and cut
     return False
 
 
@@ -230,10 +233,14 @@ def _comments(network: BayesianNetwork) -> Iterator[str]:
     if network.name:
         yield f"# bayestrim network {json.dumps(network.name)}\n"
     for number, variable in enumerate(network.variables):
-        kept = [number, variable.name, list(variable.states), *_costs(network, variable)]
+        kept = [number, variable.name, list(variable.states), *_extras(network, variable)]
         if kept != [number, default_name(number), default_states(len(variable))]:
             yield f"# bayestrim variable {json.dumps(kept)}\n"
 
 
-def _costs(network: BayesianNetwork, variable: Variable) -> list[float]:
-    return [network.costs[variable.name]] if variable.name in network.costs else []
+def _extras(network: BayesianNetwork, variable: Variable) -> list[Any]:
+    """Return the cost and the cuts, as far as there are any."""
+    cost = network.costs.get(variable.name)
+    if variable.cuts is not None:
+        return [cost, list(variable.cuts)]
+    return [] if cost is None else [cost]

@@ -17,6 +17,7 @@ from bayestrim.network import BayesianNetwork, Variable
 _NAME = _scan.PROPERTY + "name"
 _STATES = _scan.PROPERTY + "states"
 _COST = _scan.PROPERTY + "cost"
+_CUTS = _scan.PROPERTY + "cuts"
 _POSITION = _scan.PROPERTY + "position"
 _SUPPORTED = ("cpt", "deterministic")
 _UNNAMED = "network"
@@ -73,7 +74,7 @@ def parse(text: str, origin: str) -> BayesianNetwork:
         if node.id.text in names:
             raise root.source.fail(f"the node {node.id.text!r} is declared twice; identifiers must differ", node.id.at)
         names[node.id.text] = node.name.text
-        draft.declare(node.name, node.states)
+        draft.declare(node.name, node.states, _cuts(node))
     for node in nodes:
         draft.add(_block(draft, node, names))
     costs = {node.name.text: _cost(node.properties[_COST]) for node in nodes if _COST in node.properties}
@@ -90,6 +91,11 @@ def _in_order(nodes: list[_Node]) -> list[_Node]:
 
 def _cost(item: Element) -> float:
     return _scan.cost(item.word.text, item.fail_inside)
+
+
+def _cuts(node: _Node) -> tuple[float, ...] | None:
+    item = node.properties.get(_CUTS)
+    return _scan.cuts(item.word.text, item.fail_inside) if item else None
 
 
 def _network_name(root: Element) -> str:
@@ -170,6 +176,8 @@ def _node(network: BayesianNetwork, variable: Variable, ids: dict[str, str], pos
         yield _property(_STATES, list(variable.states))
     if variable.name in network.costs:
         yield _property(_COST, network.costs[variable.name])
+    if variable.cuts is not None:
+        yield f'      <property id="{_CUTS}">{_scan.cuts_text(variable.cuts)}</property>\n'
     if position is not None:
         yield _property(_POSITION, position)
     yield "    </cpt>\n"

@@ -11,6 +11,7 @@ from bayestrim.formats._xml import Element, content, tree
 from bayestrim.network import BayesianNetwork, Variable
 
 _COST = re.compile(rf"{_scan.PROPERTY}cost\s*=\s*(\S+)")
+_CUTS = re.compile(rf"{_scan.PROPERTY}cuts\s*=\s*([^\n]*)")
 _CHANCE = ("", "nature", "discrete")
 
 _PROLOGUE = """<?xml version="1.0" encoding="UTF-8"?>
@@ -40,11 +41,15 @@ def _declare(draft: Draft, element: Element, costs: dict[str, float]) -> None:
     kind = element.attributes.get("TYPE", "")
     if kind.lower() not in _CHANCE:
         raise element.fail(f"variable {name.text!r} is a {kind} node; only chance nodes (TYPE='nature') are supported")
-    draft.declare(name, [outcome.word for outcome in element.all("outcome")])
+    cuts = None
     for item in element.all("property"):
         match = _COST.fullmatch(item.word.text)
         if match:
             costs[name.text] = _scan.cost(match[1], item.fail_inside)
+        match = _CUTS.fullmatch(item.word.text)
+        if match:
+            cuts = _scan.cuts(match[1], item.fail_inside)
+    draft.declare(name, [outcome.word for outcome in element.all("outcome")], cuts)
 
 
 def _block(element: Element) -> Block:
@@ -75,6 +80,8 @@ def _parts(network: BayesianNetwork) -> Iterator[str]:
             yield f"  <OUTCOME>{content(state)}</OUTCOME>\n"
         if variable.name in network.costs:
             yield f"  <PROPERTY>{_scan.PROPERTY}cost = {network.costs[variable.name]!r}</PROPERTY>\n"
+        if variable.cuts is not None:
+            yield f"  <PROPERTY>{_scan.PROPERTY}cuts = {_scan.cuts_text(variable.cuts)}</PROPERTY>\n"
         yield "</VARIABLE>\n"
     for variable in network.variables:
         yield from _definition(network, variable)
