@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from bayestrim.contraction import Scope, contract, plan_contraction
 from bayestrim.elimination import (
     FLOATS,
     INTEGERS,
@@ -21,7 +22,7 @@ from bayestrim.elimination import (
     multiply,
     plan_elimination,
 )
-from bayestrim.memory import check_memory
+from bayestrim.memory import ALWAYS_ALLOWED, allowed_memory, check_memory
 from bayestrim.network import BayesianNetwork, FloatArray
 
 IntArray = npt.NDArray[np.int64]
@@ -37,6 +38,8 @@ MOST_LAYOUTS = 256
 """Layouts remembered at a time; rows with gaps at random would otherwise fill the memory with them."""
 PRODUCT = 3
 """Arrays that a product needs at once: itself and its two operands."""
+PLAIN = 64
+"""Results so many times smaller than what is always allowed are computed without asking how much memory is free."""
 
 
 def probabilities(network: BayesianNetwork) -> dict[str, FloatArray]:
@@ -250,6 +253,7 @@ def joint_table(
     features: Sequence[str],
     evidence: Mapping[str, int],
     *,
+    positive: npt.NDArray[np.bool_] | None = None,
     memory: int | None = None,
 ) -> FloatArray:
     """Return Pr(class, features, evidence) as a dense table [class states, states of each feature…].
@@ -261,6 +265,8 @@ def joint_table(
     evidence
         States, by number, of variables that are observed. If the network's products could underflow under it, the
         table is scaled so that its largest entry is 1.
+    positive
+        Which states of the class are positive: the table's first axis is then positive, negative.
     memory
         The bytes allowed, by default half of what is free.
 
@@ -270,27 +276,67 @@ def joint_table(
         Before anything is allocated, if the table or a product on the way to it needs more than `memory`.
     """
     number = {name: i for i, name in enumerate(network.names)}
-    sizes = {i: len(variable) for i, variable in enumerate(network.variables)}
+    sizes = {i: len(variable) for i, variable in enumerate(network.variables)} | {SIDE: 2}
     known = known_states(network, target, evidence)
-    keep = tuple(number[name] for name in (target, *features) if name not in known)
+    scopes, tables = [], []
     relevant = network.ancestors([target, *features, *evidence])
-    arithmetic = LOGARITHMS if evidence and can_underflow(network) else FLOATS
-    factors = []
-    for name in network.topological_order:
-        if name in relevant:
-            family = (*network.parents(name), name)
-            scope = tuple(number[member] for member in family if member not in known)
-            table = normalised(network.table(name))[tuple(known.get(member, slice(None)) for member in family)]
-            factors.append(Factor(scope, (logarithms(table) if arithmetic is LOGARITHMS else table)[..., None]))
-    plan = plan_elimination([factor.scope for factor in factors], sizes, keep)
-    bits = sum(math.log2(sizes[variable]) for variable in keep[1:])
-    check_memory(PRODUCT * plan.widest, f"the joint table of {len(features)} features ({bits:.1f} bits)", memory)
-    joint = multiply(eliminate(factors, plan.order, arithmetic), keep, arithmetic)
-    if arithmetic is LOGARITHMS:
-        joint = _from_logarithms(joint.ravel()).reshape(joint.shape)
-    return np.broadcast_to(joint.reshape(joint.shape[:-1]), [sizes[v] for v in keep]).reshape(
-        [sizes[number[name]] for name in (target, *features)]
-    )
+    for name in (name for name in network.topological_order if name in relevant):
+        family = (*network.parents(name), name)
+        scopes.append(tuple(number[member] for member in family if member not in known))
+        tables.append(normalised(network.table(name))[tuple(known.get(member, slice(None)) for member in family)])
+    first = number[target]
+    if positive is not None:
+        first = SIDE
+        scopes.append((number[target], SIDE))
+        tables.append(np.stack([positive, ~positive], axis=1).astype(float))
+    keep = (first, *(number[name] for name in features if name not in known))
+    what = f"the joint table of {len(features)} features ({_bits(sizes, keep[1:]):.1f} bits)"
+    multiply_out = _in_logarithms if evidence and can_underflow(network) else _in_floats
+    table = multiply_out(scopes, tables, sizes, keep, what, memory)
+    single = [axis for axis, name in enumerate(features, start=1) if name in known]
+    return np.expand_dims(table, tuple(single))
+
+
+SIDE = -1
+"""The number of the variable that says whether the class is positive, where its states are merged."""
+
+
+def _bits(sizes: Mapping[int, int], variables: Sequence[int]) -> float:
+    return sum(math.log2(sizes[variable]) for variable in variables)
+
+
+def _in_floats(
+    scopes: Sequence[Scope],
+    tables: Sequence[FloatArray],
+    sizes: Mapping[int, int],
+    keep: Scope,
+    what: str,
+    memory: int | None,
+) -> FloatArray:
+    """Multiply tables and sum out what is not kept."""
+    result = math.prod(sizes[variable] for variable in keep)
+    check_memory(PRODUCT * result, what, memory)
+    allowed = math.inf if 8 * PLAIN * result < ALWAYS_ALLOWED else allowed_memory(memory) / 8
+    plan = plan_contraction(scopes, sizes, keep, allowed)
+    check_memory(plan.peak, what, memory)
+    return contract(plan, tables, sizes, keep)
+
+
+def _in_logarithms(
+    scopes: Sequence[Scope],
+    tables: Sequence[FloatArray],
+    sizes: Mapping[int, int],
+    keep: Scope,
+    what: str,
+    memory: int | None,
+) -> FloatArray:
+    """Do the same where products may underflow, and scale the result so that its largest entry is 1."""
+    factors = [Factor(scope, logarithms(table)[..., None]) for scope, table in zip(scopes, tables, strict=True)]
+    plan = plan_elimination(scopes, sizes, keep)
+    check_memory(PRODUCT * plan.widest, what, memory)
+    joint = multiply(eliminate(factors, plan.order, LOGARITHMS), keep, LOGARITHMS)[..., 0]
+    joint = np.broadcast_to(joint, [sizes[variable] for variable in keep])
+    return _from_logarithms(joint.ravel()).reshape(joint.shape)
 
 
 def sample(network: BayesianNetwork, size: int, seed: int | np.random.Generator | None = None) -> dict[str, IntArray]:

@@ -16,9 +16,14 @@ def check_memory(numbers: int, what: str, memory: int | None) -> None:
     need = 8 * numbers
     if memory is None and need < ALWAYS_ALLOWED:
         return
-    allowed = free_memory() // 2 if memory is None else memory
+    allowed = allowed_memory(memory)
     if need > allowed:
         raise TooLargeError(f"{what}: {need / 2**30:,.3g} GiB are needed, and {allowed / 2**30:,.3g} GiB are allowed")
+
+
+def allowed_memory(memory: int | None) -> int:
+    """Return the bytes that may be used: those given, by default half of what is free."""
+    return free_memory() // 2 if memory is None else memory
 
 
 def free_memory() -> int:

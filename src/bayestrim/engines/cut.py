@@ -45,12 +45,24 @@ class Cut(NamedTuple):
 
 
 def best_cut(mass: FloatArray, posteriors: Posteriors, preferred: float, band: float = ties.BAND) -> Cut:
+    """Find the threshold of highest agreement for instances with their probability by [decision, class, instance].
+
+    Positive comes first on both axes, and every instance has some probability; the rest is as in `cut_sides`.
+    """
+    return cut_sides(mass.sum(axis=0), mass.sum(axis=1), posteriors, preferred, band)
+
+
+def cut_sides(
+    sides: FloatArray, decided: FloatArray, posteriors: Posteriors, preferred: float, band: float = ties.BAND
+) -> Cut:
     """Find the threshold of highest agreement, never separating instances of equal posterior.
 
     Parameters
     ----------
-    mass
-        Probability by [decision, class, instance], positive first; every instance has some.
+    sides
+        Probability by [class, instance], positive first; every instance has some.
+    decided
+        The same probability by [decision, instance].
     posteriors
         Gives exact posteriors of instances by number, None where that is out of reach.
     preferred
@@ -65,7 +77,7 @@ def best_cut(mass: FloatArray, posteriors: Posteriors, preferred: float, band: f
     the best cut between runs, or where the preferred threshold may be one. Posteriors so close that no float lies
     between them cannot be cut apart either.
     """
-    runs = _Runs(mass, posteriors, band)
+    runs = _Runs(sides, decided, posteriors, band)
     runs.split(runs.around(preferred))
     while True:
         agreement = runs.agreement()
@@ -106,14 +118,14 @@ class _Runs:
         The agreement of cuts that were discarded although a float may make them: their ends were not known exactly.
     """
 
-    def __init__(self, mass: FloatArray, posteriors: Posteriors, band: float) -> None:
+    def __init__(self, sides: FloatArray, decided: FloatArray, posteriors: Posteriors, band: float) -> None:
         self.lost = -math.inf
         self._posteriors = posteriors
         self._band = band
-        self._gain = mass[1].sum(axis=0) - mass[0].sum(axis=0)  # of deciding an instance negative
-        self._everything_positive = float(mass[0].sum())
+        self._gain = decided[1] - decided[0]  # of deciding an instance negative
+        self._everything_positive = float(decided[0].sum())
         with np.errstate(divide="ignore", invalid="ignore"):
-            self._log_odds = np.log(mass[:, 0].sum(axis=0)) - np.log(mass[:, 1].sum(axis=0))
+            self._log_odds = np.log(sides[0]) - np.log(sides[1])
             self._order = np.argsort(self._log_odds, kind="stable")
             gaps = np.diff(self._log_odds[self._order])  # infinity minus infinity is no gap
         positions = len(self._order) + 1

@@ -1,21 +1,22 @@
 """The table engine: the whole joint distribution of class and features, each cell decided once.
 
-The paper's quantities for kept features are sums over the axes of the dropped ones: of the mass decided positive and
-negative, and of each class.
+The paper's quantities for kept features are sums over the axes of the dropped ones. Three numbers of each instance are
+enough: its probability with the positive class, with the negative class, and that of being decided positive.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
 from bayestrim import ties
 from bayestrim.classifier import Classifier
-from bayestrim.engines.cut import best_cut
+from bayestrim.engines.cut import cut_sides
 from bayestrim.errors import ImpossibleEvidenceError
 from bayestrim.inference import joint_table
 from bayestrim.memory import check_memory
@@ -23,8 +24,70 @@ from bayestrim.network import FloatArray
 from bayestrim.result import Interval, MaxAgreement
 from bayestrim.rows import IntArray
 
-MOST_COPIES = 16
-"""Arrays of the table's size that an engine holds at once, while it finds the best threshold for all features."""
+BLOCK = 1 << 18
+"""Cells that are decided at a time."""
+MOST_COPIES = 6
+"""Arrays of the table's size held at once: the three numbers, and as much again while they are made."""
+MOST_SETTLED = 1 << 20
+"""The most instances of the tie band that are settled exactly; the others count as positive, and as unsettled."""
+
+
+@dataclass(frozen=True)
+class Decided:
+    """Instances of some features.
+
+    Attributes
+    ----------
+    features
+        The features.
+    sizes
+        How many states each has.
+    positive, negative
+        Pr(positive, instance) and Pr(negative, instance); instances in the order of an array with one axis a feature.
+    agreeing
+        The probability that the instance comes with a positive decision of the original classifier.
+    """
+
+    features: tuple[str, ...]
+    sizes: tuple[int, ...]
+    positive: FloatArray
+    negative: FloatArray
+    agreeing: FloatArray
+
+    @property
+    def tables(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """The three numbers."""
+        return self.positive, self.negative, self.agreeing
+
+    def without(self, feature: str) -> Decided:
+        """Return the same for all features but one."""
+        place = self.features.index(feature)
+        before, after = self.features[:place], self.features[place + 1 :]
+        shape = (math.prod(self.sizes[:place]), self.sizes[place], math.prod(self.sizes[place + 1 :]))
+        sums = (table.reshape(shape).sum(axis=1).ravel() for table in self.tables)
+        return Decided((*before, *after), (*self.sizes[:place], *self.sizes[place + 1 :]), *sums)
+
+    def keeping(self, features: Iterable[str]) -> Decided:
+        """Return the same for some of the features, dropping one after the other, the largest first.
+
+        NumPy's sum over several axes at once may lose seven digits in a large table.
+        """
+        wanted, kept = set(features), self
+        by_size = dict(zip(self.features, self.sizes, strict=True))
+        for feature in sorted(self.features, key=lambda name: -by_size[name]):
+            if feature not in wanted:
+                kept = kept.without(feature)
+        return kept
+
+    def codes(self, chosen: IntArray) -> IntArray:
+        """Return instances, given by number, as state numbers [instances, features]."""
+        cells = np.unravel_index(chosen, self.sizes) if self.sizes else ()
+        return np.array(cells, dtype=np.int64).reshape(len(self.sizes), len(chosen)).T
+
+    @property
+    def potential(self) -> float:
+        """The agreement of the best decision for each instance (the MPA)."""
+        return float(np.maximum(self.agreeing, self.positive + self.negative - self.agreeing).sum())
 
 
 class TableEngine:
@@ -34,87 +97,102 @@ class TableEngine:
     ----------
     classifier
         The classifier all questions are about.
+    memory
+        The bytes allowed, by default half of what is free.
+    irrelevant
+        Features that are known not to matter.
     """
 
     name = "table"
 
-    def __init__(self, classifier: Classifier) -> None:
+    def __init__(self, classifier: Classifier, memory: int | None = None, irrelevant: Sequence[str] = ()) -> None:
         # It must not hold the classifier itself, whose life bounds its own (see `engine_for`).
         # A feature of one state tells nothing, and an array has at most 64 axes.
-        self._features = tuple(variable.name for variable in classifier.feature_variables if len(variable) > 1)
+        several = [variable.name for variable in classifier.feature_variables if len(variable) > 1]
+        self.features = tuple(name for name in several if name not in irrelevant)
+        self.irrelevant = tuple(name for name in classifier.features if name not in self.features)
+        self.memory = memory
         self._threshold = classifier.threshold
-        self._exact = classifier.exact_posteriors.of(self._features)
-        states = classifier.positive_states
-        sizes = [len(classifier.network.variable(name)) for name in self._features]
-        check_memory(
-            (len(states) + MOST_COPIES) * math.prod(sizes),
-            f"the table of all {len(sizes)} features of the classifier (kept or not; give Classifier fewer)",
-            None,
+        self._exact = classifier.exact_posteriors.of(self.features)
+        sizes = tuple(len(classifier.network.variable(name)) for name in self.features)
+        what = f"the table of all {len(sizes)} features of the classifier (kept or not; give Classifier fewer)"
+        check_memory(MOST_COPIES * math.prod(sizes), what, memory)
+        joint = joint_table(
+            classifier.network,
+            classifier.target,
+            self.features,
+            classifier.evidence_codes,
+            positive=classifier.positive_states,
+            memory=memory,
         )
-        joint = joint_table(classifier.network, classifier.target, self._features, classifier.evidence_codes)
-        mass = np.stack([joint[states].sum(axis=0), joint[~states].sum(axis=0)])
-        total = mass.sum()
+        positive, negative = (np.array(side, dtype=float).ravel() for side in joint)
+        del joint
+        total = positive.sum() + negative.sum()
         if not total > 0:
             raise ImpossibleEvidenceError(f"the evidence has probability zero: {dict(classifier.evidence)}")
-        mass /= total
-        positive, self.tie_mass, self._slack = self._decide(mass, self._exact, self._threshold)
-        self._mass = np.stack([np.where(positive, mass, 0), np.where(positive, 0, mass)])
-        """Probability by [decision, class, state of each feature…]; positive comes first on both axes."""
+        positive /= total
+        negative /= total
+        self.decided = Decided(self.features, sizes, positive, negative, np.zeros_like(positive))
+        self.tie_mass, self.unsettled = self._decide(self.decided, self._exact, self._threshold)
 
     @staticmethod
-    def _decide(
-        mass: FloatArray, exact: ties.ExactPosteriors, threshold: float
-    ) -> tuple[npt.NDArray[np.bool_], float, float]:
-        """Decide every cell of [class, features…]; return the decisions, the mass of the band, and what is unsettled.
+    def _decide(table: Decided, exact: ties.ExactPosteriors, threshold: float) -> tuple[float, float]:
+        """Decide every instance, filling in `agreeing`; return the mass of the tie band, and what is unsettled of it.
 
-        Only cells in the band need their state numbers, so only those are written out.
+        Only instances in the band need their state numbers, so only those are written out.
         """
-        decided, tied = exact.decide_in_floats(mass[0], mass[1], threshold)
-        if not tied.any():
-            return decided, 0.0, 0.0
-        of_band = mass.sum(axis=0)[tied]
-        settled = exact.settle(np.argwhere(tied), threshold)
-        decided[tied] = settled.positive
-        return decided, float(of_band.sum()), float(of_band[~settled.exact].sum())
+        band: list[IntArray] = []
+        for start in range(0, len(table.positive), BLOCK):
+            inside = slice(start, start + BLOCK)
+            p, n = table.positive[inside], table.negative[inside]
+            decided, tied = exact.decide_in_floats(p, n, threshold)
+            np.copyto(table.agreeing[inside], np.where(decided | tied, p + n, 0.0))
+            band.append(np.flatnonzero(tied) + start)
+        tied = np.concatenate(band)
+        if not len(tied):
+            return 0.0, 0.0
+        mass = table.positive[tied] + table.negative[tied]
+        likely = tied if len(tied) <= MOST_SETTLED else tied[np.argsort(-mass, kind="stable")[:MOST_SETTLED]]
+        settled = exact.settle(table.codes(likely), threshold)
+        table.agreeing[likely[~settled.positive]] = 0.0
+        done = likely[settled.exact]
+        unsettled = float(mass.sum() - (table.positive[done] + table.negative[done]).sum())
+        return float(mass.sum()), max(0.0, unsettled) if len(done) < len(tied) else 0.0
 
-    def _kept(self, features: Sequence[str]) -> tuple[tuple[str, ...], FloatArray]:
-        """Return the kept features that have a choice, and probability by [decision, class, state of each…].
-
-        Axes are summed one at a time: NumPy's sum over several at once may lose seven digits in a large table.
-        """
-        mass = self._mass
-        for axis in range(len(self._features) - 1, -1, -1):
-            if self._features[axis] not in features:
-                mass = mass.sum(axis=axis + 2)
-        return tuple(name for name in self._features if name in features), mass
+    @cached_property
+    def exact(self) -> bool:
+        """Whether every decision is exact."""
+        return self.unsettled == 0
 
     def eca(self, features: Sequence[str], threshold: float) -> Interval:
         """Return the expected agreement with the classifier that keeps the features and uses the threshold."""
-        names, kept = self._kept(features)
-        decided, _, slack = self._decide(kept.sum(axis=0), self._exact.of(names), threshold)
-        by_decision = kept.sum(axis=1)
-        agreement = by_decision[0][decided].sum() + by_decision[1][~decided].sum()
-        return _interval(agreement, agreement, self._slack + slack)
+        kept = self.decided.keeping(features)
+        new = Decided(kept.features, kept.sizes, kept.positive, kept.negative, np.empty_like(kept.agreeing))
+        _, slack = self._decide(new, self._exact.of(kept.features), threshold)
+        positive = new.agreeing > 0
+        agreement = kept.agreeing[positive].sum()
+        agreement += (kept.positive + kept.negative - kept.agreeing)[~positive].sum()
+        return _interval(agreement, agreement, self.unsettled + slack)
 
     def mpa(self, features: Sequence[str]) -> Interval:
         """Return the maximum potential agreement of the features."""
-        value = self._kept(features)[1].sum(axis=1).max(axis=0).sum()
-        return _interval(value, value, self._slack)
+        value = self.decided.keeping(features).potential
+        return _interval(value, value, self.unsettled)
 
     def maa(self, features: Sequence[str]) -> MaxAgreement:
         """Return the best expected agreement over all thresholds (the paper's second algorithm)."""
-        names, kept = self._kept(features)
-        exact = self._exact.of(names)
-        shape = kept.shape[2:]
-        mass = kept.reshape(2, 2, -1)
-        possible = np.flatnonzero(mass.sum(axis=(0, 1)) > 0)
+        kept = self.decided.keeping(features)
+        exact = self._exact.of(kept.features)
+        sides = np.stack([kept.positive, kept.negative])
+        mass = sides.sum(axis=0)
+        possible = np.flatnonzero(mass > 0)
 
         def posteriors(chosen: IntArray) -> list[Fraction | None]:
-            cells = np.unravel_index(possible[chosen], shape) if shape else ()
-            return exact.posteriors(np.array(cells, dtype=np.int64).reshape(len(shape), len(chosen)).T)
+            return exact.posteriors(kept.codes(possible[chosen]))
 
-        best = best_cut(mass[:, :, possible], posteriors, self._threshold, exact.band)
-        value = _interval(best.value, best.potential, self._slack)
+        decided = np.stack([kept.agreeing, mass - kept.agreeing])[:, possible]
+        best = cut_sides(sides[:, possible], decided, posteriors, self._threshold, exact.band)
+        value = _interval(best.value, best.potential, self.unsettled)
         return MaxAgreement(value, best.thresholds, best.thresholds.pick(self._threshold))
 
 
