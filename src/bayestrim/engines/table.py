@@ -145,9 +145,9 @@ class TableEngine:
         for start in range(0, len(table.positive), BLOCK):
             inside = slice(start, start + BLOCK)
             p, n = table.positive[inside], table.negative[inside]
-            decided, tied = exact.decide_in_floats(p, n, threshold)
-            np.copyto(table.agreeing[inside], np.where(decided | tied, p + n, 0.0))
-            band.append(np.flatnonzero(tied) + start)
+            decided, unsure = exact.decide_in_floats(p, n, threshold)
+            table.agreeing[inside] = np.where(decided | unsure, p + n, 0.0)
+            band.append(np.flatnonzero(unsure) + start)
         tied = np.concatenate(band)
         if not len(tied):
             return 0.0, 0.0
