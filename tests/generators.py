@@ -117,3 +117,57 @@ def random_naive_bayes(random: Random, most_features: int = 5) -> bt.Classifier:
 def random_subset(random: Random, classifier: bt.Classifier) -> list[str]:
     """Return some of a classifier's features."""
     return random.sample(classifier.features, random.randint(0, len(classifier.features)))
+
+
+TINY = (1e-3, 1e-6, 1e-12, 1e-15, 1e-30, 1e-100, 1e-200, 1e-299)
+"""Probabilities that vanish beside others."""
+EXTREME_THRESHOLDS = (0.0, 1.0, bt.NEVER_POSITIVE, 1e-12, 1 - 1e-12, 1e-200, 1 - 2**-53)
+
+
+def awkward_row(random: Random, states: int) -> list[float]:
+    """Return a probability row as above, or one with tiny entries, or one that is even but for the tenth digit."""
+    style = random.choice(["plain", "tiny", "close"])
+    if style == "plain":
+        return random_row(random, states)
+    if style == "tiny":
+        small = random.choice(TINY)
+        weights = np.array([small * random.choice([1, 2, 1.5]) for _ in range(states)])
+        weights[random.randrange(states)] = 1.0
+    else:
+        weights = np.array([1 + random.choice([0, 1e-10, 1e-9, 2e-9, -1e-10]) for _ in range(states)])
+    row: list[float] = (weights / weights.sum()).tolist()
+    return row
+
+
+def awkward_naive_bayes(random: Random, most_features: int = 5) -> bt.Classifier:
+    """Return a naive Bayes classifier that is hard on rounding.
+
+    Probabilities from 1e-299 to all but 1, priors and thresholds near 0 and 1, log-odds that tie with the threshold or
+    miss it by less than the tie band, features of one to five states, equal features, and features that tell nothing.
+    """
+    features = [
+        bt.Variable(f"F{i}", tuple(f"s{j}" for j in range(random.choice([1, 2, 2, 2, 3, 4, 5]))))
+        for i in range(random.randint(1, most_features))
+    ]
+    tables: dict[str, list[list[float]]] = {}
+    for feature in features:
+        rows = [awkward_row(random, len(feature)), awkward_row(random, len(feature))]
+        alike = [table for table in tables.values() if len(table[0]) == len(feature)]
+        if alike and random.random() < 0.25:
+            rows = random.choice(alike)
+        elif random.random() < 0.1:
+            rows[1] = rows[0]
+        tables[feature.name] = rows
+    prior = random.choice([0.5, 0.1, 1e-6, 1 - 1e-6, 1e-200, 1e-15, random.random(), 1 - 1e-15, 0.0, 1.0])
+    network = bt.BayesianNetwork(
+        [bt.Variable("C", ("c", "not c")), *features],
+        {feature.name: ["C"] for feature in features},
+        {"C": [prior, 1 - prior], **tables},
+    )
+    classifier = bt.Classifier(network, "C", "c")
+    if random.random() < 0.3:
+        return with_threshold(classifier, random.choice(EXTREME_THRESHOLDS))
+    threshold = random_threshold(random, classifier)
+    if random.random() < 0.3:
+        threshold = min(1.0, threshold * (1 + random.choice([1e-10, -1e-10, 1e-9, -1e-9, 1e-12, 3e-9])))
+    return with_threshold(classifier, threshold)

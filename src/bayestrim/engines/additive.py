@@ -13,15 +13,12 @@ from functools import cached_property
 import numpy as np
 
 from bayestrim.classifier import Classifier
+from bayestrim.engines.band import Ties, find_ties, listable
 from bayestrim.engines.counting import (
-    LONGEST_LIST,
     MOST_STEPS,
     Kept,
-    Ties,
     count_kept,
     cut_kept,
-    find_ties,
-    halves,
     parts,
 )
 from bayestrim.engines.fine import Fine, Loss, fine
@@ -103,7 +100,17 @@ class AdditiveEngine:
     @cached_property
     def quick(self) -> bool:
         """Whether what lies in the tie band can be found out in passing."""
-        return max(instance_count(side) for side in halves(self.model.features)) <= QUICK_LIST
+        return instance_count(self.model.features) <= QUICK_LIST**2
+
+    @cached_property
+    def listable(self) -> bool:
+        """Whether what lies in the tie band can be found out at all."""
+        return not self.model.finite or listable(self.model) is not None
+
+    @property
+    def leeway(self) -> float:
+        """How near the border log-odds must lie to be decided either way, where nobody can look."""
+        return 0.0 if self.listable else 2 * self.model.band
 
     @property
     def doubt(self) -> float:
@@ -113,8 +120,7 @@ class AdditiveEngine:
     def countable(self, features: Sequence[str], steps: int = MOST_STEPS) -> bool:
         """Tell whether the loss of some features can be counted exactly in so many steps."""
         split = parts(*self._sides(features))
-        longest = max(instance_count(side) for side in halves(self.model.features))
-        return split is not None and split.steps <= steps and longest <= LONGEST_LIST
+        return split is not None and split.steps <= steps and self.listable
 
     def exact_loss(self, features: Sequence[str], threshold: float | None) -> Loss:
         """Return the loss of some features under the best threshold or a given one, by counting."""
@@ -128,7 +134,7 @@ class AdditiveEngine:
         kept, dropped = self._sides(features)
         low, high = 0.0, 1.0
         for cells in CELLS:
-            loss = ask(fine(self.model, kept, dropped, cells))
+            loss = ask(fine(self.model, kept, dropped, cells, self.leeway))
             low, high = max(low, loss.lower), min(high, loss.upper)
             if high - low <= NARROW:
                 break

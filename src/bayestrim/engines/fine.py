@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bayestrim.engines.grid import lattice_values, rounding
+from bayestrim.engines.grid import LatticeValues, lattice_values, rounding
 from bayestrim.engines.independent import Feature, Independent
 from bayestrim.network import FloatArray
 
@@ -162,14 +162,20 @@ class Fine:
         return np.minimum(positive, negative), gain
 
 
-def fine(model: Independent, kept: Sequence[Feature], dropped: Sequence[Feature], cells: int) -> Fine:
-    """Return the two distributions on a lattice of about so many cells."""
+def fine(
+    model: Independent, kept: Sequence[Feature], dropped: Sequence[Feature], cells: int, leeway: float = 0.0
+) -> Fine:
+    """Return the two distributions on a lattice of about so many cells.
+
+    Instances whose log-odds lie within `leeway` of the border may be decided either way.
+    """
     everything = [*kept, *dropped]
     swing = sum(feature.swing for feature in everything)
     step = swing / max(cells - 1, 1) if swing > 0 else 1.0
     sides = [_distribution(side, step) for side in (kept, dropped)]
     bare = Fine(model, sides[0], sides[1], step, 0.0)
-    return Fine(model, sides[0], sides[1], step, _margin(bare, everything) + rounding(len(everything), cells))
+    margin = _margin(bare, everything, model.noise + leeway)
+    return Fine(model, sides[0], sides[1], step, margin + rounding(model, cells + len(everything)))
 
 
 def _distribution(features: Sequence[Feature], step: float) -> Distribution:
@@ -192,11 +198,11 @@ def _distribution(features: Sequence[Feature], step: float) -> Distribution:
     return Distribution(first, p, q, offset, low, high, cut)
 
 
-def _margin(bare: Fine, features: Sequence[Feature]) -> float:
+def _margin(bare: Fine, features: Sequence[Feature], noise: float) -> float:
     """Return a bound of the mass of instances that the lattice decides otherwise than they are.
 
-    An instance is decided wrongly only if its rounding errors exceed some reach, or if it lies within that reach of
-    the border.
+    An instance is decided wrongly only if its rounding errors exceed some reach, or if it lies within that reach, and
+    the noise, of the border.
     """
     errors = [(lattice_values(feature, bare.step)) for feature in features]
     worst = sum(max(float(np.abs(e.error).max(initial=0.0)), 0.0) for e in errors)
@@ -209,22 +215,20 @@ def _margin(bare: Fine, features: Sequence[Feature]) -> float:
         for times in DEVIATIONS:
             reach = times * deviation
             choices.append((reach, max(_beyond(errors, reach, deviation, side) for side in ("p", "q"))))
-    noise = 1e-13 * (
-        min(abs(bare.model.border), 1e4) + bare.step * (len(bare.kept.p) + len(bare.dropped.p)) + len(features)
-    )
     margin = min(tail + _near(bare, reach + noise) for reach, tail in choices if tail < 1)
     return margin + bare.kept.cut + bare.dropped.cut
 
 
-def _beyond(errors: Sequence[object], reach: float, deviation: float, side: str) -> float:
+def _beyond(errors: Sequence[LatticeValues], reach: float, deviation: float, side: str) -> float:
     """Return Chernoff's bound of the probability, under one class, that errors sum to more than a reach."""
     tilts = TILTS / deviation
     exponent = np.zeros(len(tilts))
-    with np.errstate(divide="ignore"):
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):  # infinite bounds are bounds
         for values in errors:
-            weight = getattr(values, side)
-            exponent += np.log(weight @ np.exp(np.multiply.outer(values.error, tilts)))  # type: ignore[attr-defined]
-    exponent -= np.abs(tilts) * reach
+            weight: FloatArray = getattr(values, side)
+            if len(weight):
+                exponent += np.log(weight @ np.exp(np.multiply.outer(values.error, tilts)))
+    exponent = np.where(np.isnan(exponent), np.inf, exponent) - np.abs(tilts) * reach
     above, below = exponent[tilts > 0].min(), exponent[tilts < 0].min()
     return float(np.exp(above) + np.exp(below))
 

@@ -10,7 +10,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from bayestrim.engines.independent import Feature, Independent
+from bayestrim.engines.independent import ROUNDING, Feature, Independent
 from bayestrim.kernels.exact import flipped, joint_errors
 from bayestrim.kernels.lattice import Lattice, losses
 from bayestrim.network import FloatArray
@@ -51,7 +51,9 @@ class Grid:
         return lower, upper
 
 
-def make_grid(model: Independent, features: Sequence[Feature], cells: int, *, margin: bool = True) -> Grid:
+def make_grid(
+    model: Independent, features: Sequence[Feature], cells: int, *, margin: bool = True, leeway: float = 0.0
+) -> Grid:
     """Return a lattice for all of a model's features, in a given order.
 
     Parameters
@@ -64,6 +66,8 @@ def make_grid(model: Independent, features: Sequence[Feature], cells: int, *, ma
         About how many cells the sum of all features spans.
     margin
         Whether to find the margin, which takes longest; without it, the lattice's losses are mere estimates.
+    leeway
+        Instances whose log-odds lie so near the border may be decided either way.
     """
     swing = sum(feature.swing for feature in features)
     step = _best_step(features, swing / max(cells - 1, 1)) if swing > 0 else 1.0
@@ -94,17 +98,19 @@ def make_grid(model: Independent, features: Sequence[Feature], cells: int, *, ma
         width=most + 1,
     )
     error = np.concatenate([np.empty(0), *(value.error for value in values)])
-    flips = _flips(lattice, error, gap) if margin else 1.0
-    return Grid(tuple(features), lattice, flips + rounding(len(features), most))
+    flips = _flips(lattice, error, gap, model.noise + leeway) if margin else 1.0
+    return Grid(tuple(features), lattice, flips + rounding(model, most))
 
 
-def rounding(features: int, cells: int) -> float:
+def rounding(model: Independent, cells: int) -> float:
     """Return more than 64-bit rounding can add up to in a loss.
 
-    Every number of a distribution is a sum of products of at most `features` probabilities, none negative, so that
-    its relative error is at most some roundings for each; masses sum to 1, over `cells` terms.
+    Every number of a distribution is a sum of products of one probability for each feature, none negative. Its relative
+    error is at most one rounding for each feature's product, one for each value that is added, and some hundred for
+    each probability itself. Masses sum to 1, over `cells` terms. The odds of a cell, of which its share of
+    `merging_gain` is a multiple smaller than its mass, are off by the roundings of their logarithm.
     """
-    return float(np.finfo(float).eps) * (16 * features + cells + 64)
+    return 2 * ROUNDING * (1000 * (len(model.features) + 1) + model.values + cells + model.reach)
 
 
 @dataclass(frozen=True)
@@ -149,7 +155,7 @@ def _best_step(features: Sequence[Feature], narrowest: float) -> float:
     return float(steps[np.argmin(variance)])
 
 
-def _flips(lattice: Lattice, error: FloatArray, gap: float) -> float:
+def _flips(lattice: Lattice, error: FloatArray, gap: float, noise: float) -> float:
     """Return a bound of the mass of instances that the lattice decides otherwise than they are.
 
     Parameters
@@ -160,15 +166,17 @@ def _flips(lattice: Lattice, error: FloatArray, gap: float) -> float:
         The error of each value.
     gap
         The border less all offsets: an instance is positive iff its steps and errors sum to at least this.
+    noise
+        Nearer to it than this, it may be either.
     """
     cells = int(lattice.span.sum()) + 1
-    if abs(gap) > lattice.step * (cells + 1) + np.abs(error).sum():
+    if abs(gap) > lattice.step * (cells + 1) + np.abs(error).sum() + noise:
         return 0.0  # finite log-odds never come near the border
-    masses = [_flips_of_class(lattice, error, gap, weight) for weight in (lattice.p, lattice.q)]
+    masses = [_flips_of_class(lattice, error, gap, noise, weight) for weight in (lattice.p, lattice.q)]
     return lattice.prior * masses[0] + (1 - lattice.prior) * masses[1]
 
 
-def _flips_of_class(lattice: Lattice, error: FloatArray, gap: float, weight: FloatArray) -> float:
+def _flips_of_class(lattice: Lattice, error: FloatArray, gap: float, noise: float, weight: FloatArray) -> float:
     """Return the same under one class: the features in two parts, whose shifts and errors are followed together."""
     features = len(lattice.span)
     middle = int(np.searchsorted(np.cumsum(lattice.span), lattice.span.sum() / 2)) if features else 0
@@ -188,7 +196,7 @@ def _flips_of_class(lattice: Lattice, error: FloatArray, gap: float, weight: Flo
             break
         unit *= 2
     ticks, left_over, doubt = _in_ticks(lattice.start, error, unit)
-    doubt += 1e-13 * (abs(gap) + lattice.step * sum(reaches) + features)  # of sums of log-odds in floats
+    doubt += noise
     mass, tables, lasts = 0.0, [], []
     for size, reach, (begin, end) in zip(sizes, reaches, parts, strict=True):
         table, spare = np.empty((reach, size)), np.empty((reach, size))

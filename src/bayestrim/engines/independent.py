@@ -9,8 +9,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 
 from bayestrim import ties
 from bayestrim.classifier import Classifier
@@ -23,6 +25,10 @@ FOREVER = 1e300
 """Log-odds that finite ones never reach, and infinite ones do."""
 ENDLESS = 1e5
 """Log-odds that stand for infinite ones where these must not reach the border."""
+ROUNDING = float(np.finfo(np.float64).eps)
+"""Twice the most by which one operation on 64-bit numbers is off, relatively."""
+FULL_PRECISION = 1e-300
+"""Numbers smaller than this may have lost digits to underflow, and their logarithms with them."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +84,32 @@ class Independent:
     border: float
     band: float
 
+    @cached_property
+    def noise(self) -> float:
+        """More than the sum of an instance's log-odds, or of a part of them, may be off in 64-bit arithmetic.
+
+        A probability is off by at most some hundred roundings of itself, its logarithm by one more; each sum of n
+        numbers by n roundings of what they come to, however they are bracketed.
+        """
+        return ROUNDING * ((len(self.features) + 8) * self.reach + 1000 * (len(self.features) + 1))
+
+    @cached_property
+    def reach(self) -> float:
+        """What no logarithm of the odds or of a class's probability exceeds, nor the border where it is finite."""
+        logs = [abs(self.bias) if abs(self.bias) < FOREVER else 0.0, abs(self.border) if self.finite else 0.0]
+        logs += [float(-np.log(side[side > 0]).min(initial=0.0)) for f in self.features for side in (f.p, f.q)]
+        return math.fsum(logs)
+
+    @property
+    def finite(self) -> bool:
+        """Whether finite log-odds can reach the border, and miss it."""
+        return abs(self.border) < FOREVER
+
+    @property
+    def values(self) -> int:
+        """How many values the features have together."""
+        return sum(len(feature.odds) for feature in self.features)
+
     @property
     def names(self) -> tuple[str, ...]:
         """The names of the features that can change a decision."""
@@ -110,7 +142,8 @@ def independent(classifier: Classifier) -> Independent | None:
     """Return a classifier's features as log-odds, or None where they are not independent given the decision's class.
 
     Where several states of the class are positive (or negative), the features must also be independent given that one
-    of them holds: at most one feature may tell such states apart.
+    of them holds: at most one feature may tell such states apart. Probabilities so small that they have lost digits
+    are left to others as well.
     """
     if not separated(classifier):
         return None
@@ -128,9 +161,8 @@ def independent(classifier: Classifier) -> Independent | None:
         sign = 1 if sides[0] > 0 else -1
         return Independent((), float(sides[0]), sign * FOREVER, -FOREVER if positive else FOREVER, 0.0)
     bias = math.log(sides[0]) - math.log(sides[1])
-    band = classifier.exact_posteriors.band
     if 0 < threshold < 1:
-        border = math.log(threshold) - math.log(1 - threshold) - bias - band
+        border = math.log(threshold) - math.log(1 - threshold) - bias
     else:
         border = FOREVER if threshold >= 1 else -FOREVER
     weights = [np.where(side, prior, 0) for side in (states, ~states)]
@@ -141,13 +173,20 @@ def independent(classifier: Classifier) -> Independent | None:
         if not 0 < threshold <= 1:  # not even a posterior of 0 or 1 changes the decision
             feature = replace(feature, odds=np.clip(feature.odds, -ENDLESS, ENDLESS))
         features.append(feature)
-    return Independent(
-        tuple(f for f in features if len(f.odds) > 1 and f.odds.max() - f.odds.min() > 0),
-        float(sides[0]),
-        bias,
-        border,
-        band,
-    )
+    if min(*sides, threshold or 1, *(_smallest(feature) for feature in features)) < FULL_PRECISION:
+        return None
+    matter = tuple(f for f in features if len(f.odds) > 1 and f.odds.max() - f.odds.min() > 0)
+    model = Independent(matter, float(sides[0]), bias, border, 0.0)
+    if not model.finite:
+        return model
+    band = max(classifier.exact_posteriors.band, 4 * model.noise)
+    return replace(model, border=border - band, band=band)
+
+
+def _smallest(feature: Feature) -> float:
+    """Return the smallest probability of a feature's values that is not 0."""
+    both = np.concatenate([feature.p, feature.q])
+    return float(both[both > 0].min())
 
 
 def _prior(classifier: Classifier) -> FloatArray:
@@ -198,3 +237,10 @@ def all_values(features: Sequence[Feature]) -> tuple[FloatArray, FloatArray, Flo
 def instance_count(features: Sequence[Feature]) -> int:
     """Return how many instances some features have."""
     return math.prod(len(feature.odds) for feature in features)
+
+
+def places_of(features: Sequence[Feature], cells: IntArray) -> tuple[npt.NDArray[np.int64], ...]:
+    """Return for each feature the place of its value in instances given by number."""
+    if not features:
+        return ()
+    return np.unravel_index(cells, [len(feature.odds) for feature in features])

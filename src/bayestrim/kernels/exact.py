@@ -51,9 +51,9 @@ def joint_errors(
                 row, source = spare[k + s], table[k]
                 for m in range(lo, hi):
                     row[m] += w * source[m - d]
-                for m in range(0, lo - d):
+                for m in range(min(ticks, -d)):
                     beyond += w * source[m]
-                for m in range(hi - d, ticks):
+                for m in range(max(0, ticks - d), ticks):
                     beyond += w * source[m]
         last = reach
         for k in range(reach + 1):
@@ -97,8 +97,8 @@ def flipped(
     mass = 0.0
     for k in range(last_one + last_two + 1):
         gap = border - step * k  # the error from which an instance is positive
-        if abs(gap) > largest:
-            continue
+        if (gap > largest and k < t) or (gap < -largest and k >= t):
+            continue  # no error is large enough to make the lattice wrong
         if k >= t:  # wrong are the errors below the gap
             place = int(np.ceil((gap + doubt) / unit)) - 1 + zero
         else:  # wrong are those from the gap on: all but those below it

@@ -159,7 +159,7 @@ class _Search:
         """Return the search's lattice, or one that is so many times finer."""
         if times not in self._grids:
             cells = times * cells_for(len(self._features))
-            self._grids[times] = make_grid(self._engine.model, self._features, cells)
+            self._grids[times] = make_grid(self._engine.model, self._features, cells, leeway=self._engine.leeway)
         return self._grids[times]
 
     def _margin(self, times: int) -> float:
