@@ -68,7 +68,7 @@ def find_ties(classifier: Classifier, model: Independent) -> Ties | None:
     one, two = (odds[order] for (odds, _, _), order in zip(lists, orders, strict=True))
     low, high = _clear_border(model, one, two), model.border + 2 * model.band + 2 * model.noise
     if low is None:
-        mass = _mass_between(model, lists, model.border - CLEARINGS * 8 * model.noise, high)
+        mass = _mass_between(model, lists, model.border - CLEARINGS * 8 * model.jitter, high)
         return Ties(mass, nothing, 0.0, mass, model.border)
     pairs = np.empty((MOST_TIES, 2), dtype=np.int64)
     count = pairs_between(one, two, low, high, pairs)
@@ -99,11 +99,11 @@ def _decided(settled: Settled, mass: FloatArray, places: IntArray, border: float
 
 
 def _clear_border(model: Independent, one: FloatArray, two: FloatArray) -> float | None:
-    """Return a number at or little below the border that no instance is so near that rounding could decide."""
+    """Return a number at or little below the border to which no instance is so near that bracketing could decide."""
     nowhere = np.empty((0, 2), dtype=np.int64)
     for step in range(CLEARINGS):
-        border = model.border - 8 * step * model.noise
-        if pairs_between(one, two, border - 3 * model.noise, border + 3 * model.noise, nowhere) == 0:
+        border = model.border - 8 * step * model.jitter
+        if pairs_between(one, two, border - 3 * model.jitter, border + 3 * model.jitter, nowhere) == 0:
             return border
     return None
 

@@ -94,6 +94,12 @@ class Independent:
         return ROUNDING * ((len(self.features) + 8) * self.reach + 1000 * (len(self.features) + 1))
 
     @cached_property
+    def jitter(self) -> float:
+        """Half of what two ways of summing the same floats may differ by, the border among them."""
+        odds = [float(np.abs(f.odds[np.isfinite(f.odds)]).max(initial=0.0)) for f in self.features]
+        return ROUNDING / 2 * (len(self.features) + 4) * (math.fsum(odds) + (abs(self.border) if self.finite else 0.0))
+
+    @cached_property
     def reach(self) -> float:
         """What no logarithm of the odds or of a class's probability exceeds, nor the border where it is finite."""
         logs = [abs(self.bias) if abs(self.bias) < FOREVER else 0.0, abs(self.border) if self.finite else 0.0]
