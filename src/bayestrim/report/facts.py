@@ -1,0 +1,147 @@
+"""Everything that the page says, gathered before a word is written."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from bayestrim import documents
+from bayestrim.agreement import eca, maa
+from bayestrim.changes import Changes, changes
+from bayestrim.classifier import Classifier
+from bayestrim.errors import BayestrimError
+from bayestrim.plots import FeatureLossDisplay
+from bayestrim.report.calculator import calculator
+from bayestrim.report.curve import Point, thinned
+from bayestrim.result import Interval
+from bayestrim.trimming import Trimming
+
+Value = TypeVar("Value")
+
+MOST_LOSSES = 60
+"""Of more kept features than this, what dropping each would cost is not computed."""
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What the page says.
+
+    Attributes
+    ----------
+    result
+        The answer.
+    title
+        The heading of the page, if it has one of its own.
+    curve
+        What other budgets buy, by ascending cost; None if it is not known.
+    baseline
+        The agreement with no feature at all.
+    losses
+        What dropping each kept feature as well would cost, where known.
+    positive
+        How often the original decision is positive.
+    changes
+        Which decisions change; None where that is out of reach.
+    calculator
+        What the page needs to compute posteriors.
+    fingerprint
+        The SHA-256 of the classifier as `Classifier.save` writes it.
+    """
+
+    result: Trimming
+    title: str
+    curve: Sequence[Point] | None
+    baseline: Interval | None
+    losses: Mapping[str, Interval]
+    positive: Interval | None
+    changes: Changes | None
+    calculator: Mapping[str, Any]
+    fingerprint: str
+
+    @property
+    def classifier(self) -> Classifier:
+        """The classifier that was trimmed."""
+        return self.result.problem.classifier
+
+    @property
+    def here(self) -> int:
+        """The point of the curve that the result is, or the last that its budget pays for."""
+        assert self.curve
+        within = [i for i, point in enumerate(self.curve) if point.cost <= self.result.cost + 1e-9]
+        return within[-1] if within else 0
+
+
+def gather(result: Trimming, curve: Iterable[Point] | None, title: str, most: int) -> Facts:
+    """Return what the page says about a result.
+
+    Parameters
+    ----------
+    result
+        The answer.
+    curve
+        What other budgets buy, if known.
+    title
+        The heading, or an empty string.
+    most
+        So many changed instances and explanations are shown.
+    """
+    points = None if curve is None else thinned(curve)
+    return Facts(
+        result,
+        title,
+        points or None,
+        _if_possible(lambda: _baseline(result)),
+        _if_possible(lambda: _losses(result)) or {},
+        _if_possible(lambda: eca(result.problem.classifier, [], threshold=0.0)),
+        _if_possible(lambda: changes(result, most)),
+        calculator(result.classifier),
+        fingerprint(result.problem.classifier),
+    )
+
+
+def _if_possible(compute: Callable[[], Value]) -> Value | None:
+    """Return a value, or None where it is too large to be computed: the page then says less."""
+    try:
+        return compute()
+    except BayestrimError:
+        return None
+
+
+def _baseline(result: Trimming) -> Interval:
+    classifier = result.problem.classifier
+    return eca(classifier, []) if result.problem.threshold == "keep" else maa(classifier, []).value
+
+
+def _losses(result: Trimming) -> dict[str, Interval]:
+    if len(result.features) > MOST_LOSSES:
+        return {}
+    problem = result.problem
+    display = FeatureLossDisplay.compute(
+        problem.classifier, result.features, keep_threshold=problem.threshold == "keep"
+    )
+    return dict(zip(display.features, display.losses, strict=True))
+
+
+def fingerprint(classifier: Classifier) -> str:
+    """Return the SHA-256 of a classifier, which tells whether two pages speak of the same.
+
+    It covers the network with every bit of its tables, the target, the positive states, the features, the threshold and
+    the evidence.
+    """
+    whole = {
+        "network": documents.of_network(classifier.network),
+        "target": classifier.target,
+        "positive": list(classifier.positive),
+        "features": list(classifier.features),
+        "threshold": classifier.threshold,
+        "evidence": dict(sorted(classifier.evidence.items())),
+    }
+    return hashlib.sha256(documents.dump(whole).encode()).hexdigest()
+
+
+def is_bounded(result: Trimming) -> bool:
+    """Tell whether the budget is a number."""
+    return not math.isinf(result.budget)
