@@ -72,9 +72,8 @@ def page_of(result: Trimming, *, curve: Iterable[Point] | None = None, title: st
         page = _page(gather(result, points, title, most), brief=most == 0)
         if len(page.encode()) <= MOST_BYTES:
             return page
-    raise ProblemError(
-        f"a page about these {len(result.problem.classifier.features)} features exceeds {MOST_BYTES:,} bytes"
-    )
+    count = len(result.problem.classifier.features)
+    raise ProblemError(f"a page about these {count} features would exceed {MOST_BYTES:,} bytes")
 
 
 def _page(facts: Facts, brief: bool) -> str:

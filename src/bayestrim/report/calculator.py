@@ -72,8 +72,8 @@ def _answers(trimmed: Classifier) -> dict[str, Any] | None:
     sizes = [len(variable) for variable in trimmed.feature_variables]
     if math.prod(size + 1 for size in sizes) > MOST_ANSWERS:
         return None
-    codes = np.array(list(itertools.product(*([*range(size), -1] for size in sizes))), dtype=np.int64)
-    codes = codes.reshape(-1, len(sizes))
+    rows = list(itertools.product(*([*range(size), -1] for size in sizes)))
+    codes = np.array(rows, dtype=np.int64).reshape(len(rows), len(sizes))
     try:
         posteriors = np.asarray(trimmed.posterior(codes, impossible="nan"))
         possible = ~np.isnan(posteriors)

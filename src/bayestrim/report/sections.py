@@ -402,7 +402,7 @@ def use(facts: Facts) -> Markup:
     return join(
         [
             tag("p", "Enter what was observed. The posterior is computed in this page; nothing leaves it."),
-            tag("noscript", tag("p", "The calculator needs JavaScript.")),
+            tag("p", "The calculator needs JavaScript, which is switched off here.", class_="without-script"),
             tag(
                 "form",
                 tag("div", *fields, class_="fields"),
