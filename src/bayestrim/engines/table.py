@@ -117,16 +117,7 @@ class TableEngine:
         sizes = tuple(len(classifier.network.variable(name)) for name in self.features)
         what = f"the table of all {len(sizes)} features of the classifier (kept or not; give Classifier fewer)"
         check_memory(MOST_COPIES * math.prod(sizes), what, memory)
-        joint = joint_table(
-            classifier.network,
-            classifier.target,
-            self.features,
-            classifier.evidence_codes,
-            positive=classifier.positive_states,
-            memory=memory,
-        )
-        positive, negative = (np.array(side, dtype=float).ravel() for side in joint)
-        del joint
+        positive, negative = (np.array(side, dtype=float).ravel() for side in self._joint(classifier))
         total = positive.sum() + negative.sum()
         if not total > 0:
             raise ImpossibleEvidenceError(f"the evidence has probability zero: {dict(classifier.evidence)}")
@@ -134,6 +125,17 @@ class TableEngine:
         negative /= total
         self.decided = Decided(self.features, sizes, positive, negative, np.zeros_like(positive))
         self.tie_mass, self.unsettled = self._decide(self.decided, self._exact, self._threshold)
+
+    def _joint(self, classifier: Classifier) -> FloatArray:
+        """Return Pr(positive or negative, features), up to a factor, as [2, states of each feature…]."""
+        return joint_table(
+            classifier.network,
+            classifier.target,
+            self.features,
+            classifier.evidence_codes,
+            positive=classifier.positive_states,
+            memory=self.memory,
+        )
 
     @staticmethod
     def _decide(table: Decided, exact: ties.ExactPosteriors, threshold: float) -> tuple[float, float]:

@@ -63,7 +63,7 @@ def trim(  # noqa: PLR0913  (the package's main function: each argument stands f
         is branch-and-bound where the features are independent given the class, otherwise exhaustive.
     engine
         What computes agreements: ``"additive"`` where the features are independent given the class, ``"table"``
-        otherwise; ``"auto"`` finds out.
+        otherwise; ``"auto"`` finds out. ``"circuit"`` makes the table by way of a compiled circuit (extra ``sdd``).
     limits
         When to stop before the end; the best so far is returned, with what is proved about it.
     on_event
@@ -99,12 +99,16 @@ def trim(  # noqa: PLR0913  (the package's main function: each argument stands f
     return _result(request, chosen, STRATEGIES[strategy](request, chosen, clock), clock)
 
 
-ENGINES = ("auto", "additive", "table")
+ENGINES = ("auto", "additive", "table", "circuit")
 
 
 def _engine(classifier: Classifier, name: str) -> Engine:
     if name not in ENGINES:
         raise ProblemError(f"there is no engine {name!r}{suggestion(name, ENGINES)}")
+    if name == "circuit":
+        from bayestrim.engines.circuit import CircuitEngine  # noqa: PLC0415  (it needs an extra)
+
+        return CircuitEngine(classifier)
     model = None if name == "table" else independent(classifier)
     if name == "additive" and model is None:
         raise ProblemError(
