@@ -1,9 +1,9 @@
 """Circuits beside tables on the 24 public networks: ``python -m benchmarks.circuits [--quick] [NETWORK…]``.
 
 The class is the root of two states (or the root, where none has two) with most leaves below it, the features are such
-leaves, as many as fit in some bits. Each engine makes the joint table of class and features in a process of its own, with limits on time
-and memory, and says how long it took and how much memory it needed beyond starting up. ``first`` is the circuit under
-the paper's vtree, which puts the features before everything else.
+leaves, as many as fit in some bits. Each engine makes the joint table of class and features in a process of its own,
+with limits on time and memory, and says how long it took and how much memory it needed beyond starting up. ``first``
+is the circuit under the paper's vtree, which puts the features before everything else.
 """
 
 from __future__ import annotations

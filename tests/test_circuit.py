@@ -120,7 +120,7 @@ def test_trimming_by_circuit_finds_the_same_features() -> None:
     assert mine.engine == "circuit"
     assert (mine.features, mine.thresholds) == (theirs.features, theirs.thresholds)
     assert float(mine.agreement) == pytest.approx(float(theirs.agreement), abs=1e-12)
-    verify(mine)
+    verify(mine).raise_if_failed()
 
 
 def test_features_first_is_the_larger_circuit() -> None:
