@@ -8,6 +8,7 @@ from bayestrim.agreement import eca, expected_sdp, maa, mpa, sdp, tie_mass
 from bayestrim.classifier import Classifier
 from bayestrim.errors import (
     BayestrimError,
+    CheckpointError,
     ClassifierError,
     ColumnWarning,
     EvidenceError,
@@ -15,6 +16,7 @@ from bayestrim.errors import (
     FormatError,
     ImpossibleEvidenceError,
     LearnError,
+    LostWorkersWarning,
     MissingFileError,
     NetworkError,
     ProblemError,
@@ -31,7 +33,7 @@ from bayestrim.result import NEVER_POSITIVE, Interval, MaxAgreement, ThresholdIn
 from bayestrim.trimming import Choice, SearchStats, Status, StopReason, Trimming
 
 if TYPE_CHECKING:
-    from bayestrim.search import Event, trim
+    from bayestrim.search import Event, resume, trim
 
 __version__ = "0.1.0"
 
@@ -39,6 +41,7 @@ __all__ = [
     "NEVER_POSITIVE",
     "BayesianNetwork",
     "BayestrimError",
+    "CheckpointError",
     "Choice",
     "Classifier",
     "ClassifierError",
@@ -53,6 +56,7 @@ __all__ = [
     "LearnReport",
     "Learned",
     "Limits",
+    "LostWorkersWarning",
     "MaxAgreement",
     "MissingFileError",
     "NetworkError",
@@ -77,6 +81,7 @@ __all__ = [
     "mpa",
     "read_network",
     "reference",
+    "resume",
     "sdp",
     "tie_mass",
     "trim",
@@ -86,7 +91,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """Import the search when it is asked for: it compiles, which predicting must not wait for."""
-    if name in ("trim", "Event"):
+    if name in ("Event", "resume", "trim"):
         return getattr(import_module("bayestrim.search"), name)
     raise AttributeError(f"module 'bayestrim' has no attribute {name!r}")
 

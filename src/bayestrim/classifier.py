@@ -284,12 +284,12 @@ class Classifier:
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the classifier to one JSON file that a person can read and `load` restores bit by bit."""
-        write_file(path, documents.dump(_document(self)).encode())
+        write_file(path, documents.dump(document(self)).encode())
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Classifier:
         """Read a classifier that `save` wrote."""
-        return documents.load(read_text(path), str(path), FORMAT, VERSION, _from_document)
+        return documents.load(read_text(path), str(path), FORMAT, VERSION, from_document)
 
     def __hash__(self) -> int:
         return hash((self.network, self.target, self.positive, self.features, self.threshold))
@@ -364,7 +364,8 @@ def checked_threshold(threshold: float) -> float:
     return abs(float(threshold))
 
 
-def _document(classifier: Classifier) -> dict[str, Any]:
+def document(classifier: Classifier) -> dict[str, Any]:
+    """Return a classifier as plain lists and dictionaries."""
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -378,7 +379,8 @@ def _document(classifier: Classifier) -> dict[str, Any]:
     }
 
 
-def _from_document(saved: Mapping[str, Any]) -> Classifier:
+def from_document(saved: Mapping[str, Any]) -> Classifier:
+    """Return the classifier that `document` described."""
     fields = (saved[key] for key in ("target", "positive", "features", "threshold"))
     network = documents.to_network(saved["network"])
     return Classifier(network, *fields, evidence=saved["evidence"], ignored=saved["ignored"])

@@ -82,12 +82,20 @@ class TooLargeError(BayestrimError, MemoryError):
     """A computation that does not fit; the message states what it needs and what is allowed."""
 
 
+class CheckpointError(BayestrimError, ValueError):
+    """A checkpoint of another problem or search, or one that is damaged."""
+
+
 class VerificationError(BayestrimError, AssertionError):
     """An answer that an independent check found wrong; the message lists what was checked."""
 
 
 class MissingPackageError(BayestrimError, ImportError):
     """An optional package that is not installed; the message says how to get it."""
+
+
+class LostWorkersWarning(UserWarning):
+    """The workers of a search are gone; it goes on in this process."""
 
 
 class ColumnWarning(UserWarning):

@@ -28,24 +28,35 @@ def file_error(verb: str, path: str | PathLike[str], error: Exception) -> FileEr
     return kind(f"cannot {verb} {path or 'the file'}: {getattr(error, 'strerror', None) or error}")
 
 
-def write_file(path: str | PathLike[str], content: bytes) -> None:
+def write_file(path: str | PathLike[str], content: bytes, *, beside: str | None = None) -> None:
     """Replace a file in one step: readers see the old content or the new, never a part.
 
     Through a link, the file it points to is replaced. Pipes and devices are written to as they are.
+
+    Parameters
+    ----------
+    path, content
+        The file and what it shall hold.
+    beside
+        The name of the file, in the same folder, that is written first; one that nobody else has by default. With a
+        name, what a killed process leaves behind is written over by the next.
     """
     try:
         target = Path(os.path.realpath(path))
         if _is_special(target):
             target.write_bytes(content)
         else:
-            _replace(target, content)
+            _replace(target, content, beside)
     except (OSError, ValueError) as error:
         raise file_error("write", path, error) from None
 
 
-def _replace(target: Path, content: bytes) -> None:
-    with tempfile.NamedTemporaryFile(dir=target.parent, prefix=".bayestrim-", delete=False) as file:
-        temporary = Path(file.name)
+def _replace(target: Path, content: bytes, beside: str | None) -> None:
+    if beside is None:
+        with tempfile.NamedTemporaryFile(dir=target.parent, prefix=".bayestrim-", delete=False) as file:
+            temporary = Path(file.name)
+    else:
+        temporary = target.parent / beside
     try:
         with temporary.open("wb") as opened:
             opened.write(content)

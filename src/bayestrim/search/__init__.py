@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
+from os import PathLike
+from typing import Any
 
 from bayestrim.classifier import Classifier
 from bayestrim.engines import Engine
@@ -13,13 +16,16 @@ from bayestrim.engines.table import TableEngine
 from bayestrim.errors import ProblemError, suggestion
 from bayestrim.problem import Limits, SetupCosts, ThresholdRule, TrimProblem
 from bayestrim.result import Interval, ThresholdInterval
+from bayestrim.search.checkpoint import Checkpoint, read_checkpoint
 from bayestrim.search.contest import Features
 from bayestrim.search.events import Clock, Event, Listener
+from bayestrim.search.interrupts import interruptible
 from bayestrim.search.run import Outcome, Request
 from bayestrim.search.strategies import STRATEGIES
+from bayestrim.search.workers import Crew
 from bayestrim.trimming import Choice, SearchStats, Status, StopReason, Trimming
 
-__all__ = ["STRATEGIES", "Event", "trim"]
+__all__ = ["STRATEGIES", "Event", "resume", "trim"]
 
 
 def trim(  # noqa: PLR0913  (the package's main function: each argument stands for itself)
@@ -36,7 +42,11 @@ def trim(  # noqa: PLR0913  (the package's main function: each argument stands f
     strategy: str = "auto",
     engine: str = "auto",
     limits: Limits | None = None,
+    executor: Executor | None = None,
+    n_jobs: int | None = None,
+    checkpoint: str | PathLike[str] | None = None,
     on_event: Listener | None = None,
+    seed: int | None = None,
 ) -> Trimming:
     """Find the features to keep, and the new threshold, that change the fewest decisions; prove that none do better.
 
@@ -66,8 +76,17 @@ def trim(  # noqa: PLR0913  (the package's main function: each argument stands f
         otherwise; ``"auto"`` finds out. ``"circuit"`` makes the table by way of a compiled circuit (extra ``sdd``).
     limits
         When to stop before the end; the best so far is returned, with what is proved about it.
+    executor
+        Who works: any `concurrent.futures.Executor`, of processes or machines. By default this process does.
+    n_jobs
+        How many threads of this process work, -1 for one on each processor; or how many workers the executor has.
+    checkpoint
+        A file in which the search keeps what it knows, every few seconds and at the end. If it is there already, the
+        search goes on from it; one of another problem is refused.
     on_event
         Is told (see `Event`) when the search starts, improves and ends, and now and then how far it is.
+    seed
+        For engines that draw samples.
 
     Examples
     --------
@@ -87,16 +106,66 @@ def trim(  # noqa: PLR0913  (the package's main function: each argument stands f
         raise ProblemError(f"alternatives={alternatives!r}; it must be a whole number, 0 or more")
     if strategy not in ("auto", *STRATEGIES):
         raise ProblemError(f"there is no strategy {strategy!r}{suggestion(strategy, ['auto', *STRATEGIES])}")
-    request = Request(problem, alternatives + 1, limits or Limits())
+    options = {"alternatives": alternatives, "strategy": strategy, "engine": engine, "seed": seed}
+    request = Request(
+        problem,
+        alternatives + 1,
+        limits or Limits(),
+        Crew(executor, n_jobs),
+        _checkpoint(checkpoint, problem, options, limits),
+    )
     clock = Clock(request.limits.seconds, on_event)
+    with interruptible(clock.interrupt):
+        return _search(request, options, clock)
+
+
+def _checkpoint(
+    path: str | PathLike[str] | None, problem: TrimProblem, options: Mapping[str, Any], limits: Limits | None
+) -> Checkpoint | None:
+    if path is None:
+        return None
+    return Checkpoint(path, problem, {**options, "gap": limits.gap if limits is not None else 0.0})
+
+
+def _search(request: Request, options: Mapping[str, Any], clock: Clock) -> Trimming:
+    """Search, unless the answer is plain."""
+    problem = request.problem
     if not problem.affordable(problem.required):
         return _impossible(problem, clock)
-    if alternatives == 0 and problem.affordable(problem.classifier.features):
+    if request.wanted == 1 and problem.affordable(problem.classifier.features):
         return _everything(problem, clock)
-    chosen = _engine(problem.classifier, engine)
+    engine, strategy = _engine(problem.classifier, options["engine"]), options["strategy"]
     if strategy == "auto":
-        strategy = "branch-and-bound" if isinstance(chosen, AdditiveEngine) else "exhaustive"
-    return _result(request, chosen, STRATEGIES[strategy](request, chosen, clock), clock)
+        strategy = "branch-and-bound" if isinstance(engine, AdditiveEngine) else "exhaustive"
+    if request.checkpoint is not None and strategy != "branch-and-bound":
+        raise ProblemError(f"strategy {strategy!r} keeps no checkpoints; 'branch-and-bound' does")
+    _ = engine.tie_mass  # takes a while where instances are many: within the time limit, not after it
+    return _result(request, engine, STRATEGIES[strategy](request, engine, clock), clock)
+
+
+def resume(
+    path: str | PathLike[str],
+    *,
+    limits: Limits | None = None,
+    executor: Executor | None = None,
+    n_jobs: int | None = None,
+    on_event: Listener | None = None,
+) -> Trimming:
+    """Go on with a search that was stopped, from its checkpoint alone.
+
+    Parameters
+    ----------
+    path
+        What `trim` was given as its checkpoint; it is kept up to date as before.
+    limits
+        When to stop, counted from now; the gap must be that of the search.
+    executor, n_jobs, on_event
+        As for `trim`.
+    """
+    problem, options = read_checkpoint(path)
+    gap = options.pop("gap")
+    limits = Limits(gap=gap) if limits is None else limits
+    return trim(problem, limits=limits, executor=executor, n_jobs=n_jobs, checkpoint=path, on_event=on_event, **options)
 
 
 ENGINES = ("auto", "additive", "table", "circuit")
@@ -184,7 +253,7 @@ def _result(request: Request, engine: Engine, outcome: Outcome, clock: Clock) ->
         irrelevant,
         engine.tie_mass,
         engine.name,
-        SearchStats(outcome.evaluations, outcome.nodes, clock.seconds),
+        SearchStats(outcome.evaluations, outcome.nodes, clock.total),
     )
 
 

@@ -1,16 +1,14 @@
 """Branch and bound for features that are independent given the class (the paper's first algorithm).
 
-The tree is searched in slices: a slice takes one open node, a limit and a number of bounds to compute, and gives back
-subsets that could not be ruled out and the nodes that are still open. Between slices, everything is here: the open
-nodes, the best subsets so far, and with them what is proved.
+Here is what the tree over such features looks like, and how a slice of it is explored; module `coordinator` runs the
+search.
 """
 
 from __future__ import annotations
 
-import heapq
-import itertools
+import threading
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -19,16 +17,15 @@ from bayestrim.engines.additive import AdditiveEngine
 from bayestrim.engines.fine import Loss
 from bayestrim.engines.grid import Grid, make_grid
 from bayestrim.engines.independent import Feature
-from bayestrim.kernels.lattice import Found, Nodes, Order, explore, new_nodes, new_stack
+from bayestrim.kernels.lattice import Found, Lattice, Nodes, Order, Stack, explore, new_nodes, new_stack
 from bayestrim.purse import Purse
 from bayestrim.search.contest import Contest, Features
+from bayestrim.search.coordinator import Coordinator
 from bayestrim.search.events import Clock
+from bayestrim.search.plan import Node, Slice
 from bayestrim.search.run import Outcome, Request
 from bayestrim.search.start import greedy
-from bayestrim.trimming import StopReason
 
-SLICE = 1 << 15
-"""Bounds computed in one slice: about a tenth of a second."""
 ROOM = 1 << 10
 """Subsets that one slice can report; a slice that finds more stops early."""
 AHEAD = 8
@@ -78,24 +75,109 @@ def prices_in_order(purse: Purse, until: npt.NDArray[np.int64]) -> Order:
     return Order(costs, until, needs, fees, purse.budget, purse.most)
 
 
-@dataclass
-class _Tree:
-    """The open nodes of a search tree, most promising first."""
+@dataclass(frozen=True)
+class AdditivePlan:
+    """The tree over features that are independent given the class (see `Plan`).
 
-    heap: list[tuple[float, int, npt.NDArray[np.bool_], int, int]] = field(default_factory=list)
-    numbers: itertools.count[int] = field(default_factory=itertools.count)
+    Attributes
+    ----------
+    features
+        The names of the features, in the order in which the tree decides them.
+    listed
+        The same in the model's order.
+    lattice, order
+        What the kernels need.
+    margin
+        The lattice's losses are true to this.
+    gap
+        What the search may leave.
+    every
+        Whether every affordable subset counts.
+    kept
+        Which features are included from the start; they are among the first `decided`.
+    decided
+        How many features are not for the tree to decide.
+    """
 
-    def push(self, bound: float, included: npt.NDArray[np.bool_], begin: int, position: int) -> None:
-        heapq.heappush(self.heap, (bound, next(self.numbers), included, begin, position))
+    features: Features
+    listed: Features
+    lattice: Lattice
+    order: Order
+    margin: float
+    gap: float
+    every: bool
+    kept: tuple[bool, ...]
+    decided: int
 
-    def pop(self) -> Nodes:
-        bound, _, included, begin, position = heapq.heappop(self.heap)
-        return Nodes(included[None], np.array([begin]), np.array([position]), np.array([bound]))
+    def root(self) -> Node:
+        """Return the whole tree."""
+        return self._node(np.array(self.kept, dtype=bool), self.decided, self.decided, -self.margin)
 
-    @property
-    def bound(self) -> float:
-        """A lower bound of the lattice's loss of all subsets below open nodes; 1 if there are none."""
-        return self.heap[0][0] if self.heap else 1.0
+    def explore(self, node: Node, limit: float, most: int) -> Slice:
+        """Look below a node for subsets whose loss may be less than a limit; stop after so many bounds."""
+        stack, found, left = _rooms(self.lattice)
+        evaluations, nodes, sets, open_nodes = explore(
+            self.lattice,
+            self.order,
+            self._arrays(node),
+            0,
+            limit + self.margin,
+            2 * self.margin - self.gap,
+            self.every,
+            most,
+            AHEAD,
+            stack,
+            found,
+            left,
+        )
+        subsets = [(self._number(found.included[i]), float(found.bound[i]) - self.margin) for i in range(sets)]
+        still = [
+            self._node(left.included[i], int(left.begin[i]), int(left.position[i]), float(left.bound[i]) - self.margin)
+            for i in range(open_nodes)
+        ]
+        return Slice(subsets, still, evaluations, nodes)
+
+    def _node(self, included: npt.NDArray[np.bool_], begin: int, position: int, bound: float) -> Node:
+        number, rest = self._number(included), len(self.features) - begin
+        return Node(bound, number, number >> rest << rest if self.every else number, begin, position)
+
+    def _arrays(self, node: Node) -> Nodes:
+        count = len(self.features)
+        included = [node.included >> (count - 1 - i) & 1 == 1 for i in range(count)]
+        columns = np.array([node.begin]), np.array([node.position]), np.array([node.bound + self.margin])
+        return Nodes(np.array([included], dtype=bool).reshape(1, count), *columns)
+
+    def _number(self, included: npt.NDArray[np.bool_]) -> int:
+        packed = np.packbits(included)
+        return int.from_bytes(packed.tobytes()) >> (8 * len(packed) - len(included))
+
+    def names(self, subset: int) -> Features:
+        """Return the features of a subset."""
+        count = len(self.features)
+        chosen = {name for i, name in enumerate(self.features) if subset >> (count - 1 - i) & 1}
+        return tuple(name for name in self.listed if name in chosen)
+
+    def number(self, features: Features) -> int:
+        """Return the subset of some features."""
+        return self._number(np.array([name in features for name in self.features], dtype=bool))
+
+    def identity(self) -> object:
+        """Return what another run must share to go on from this one's open nodes."""
+        return ["additive", self.features, self.order.until.tolist(), self.every, self.kept, self.decided]
+
+
+_room = threading.local()
+
+
+def _rooms(lattice: Lattice) -> tuple[Stack, Found, Nodes]:
+    """Return this thread's work space for a lattice."""
+    shape = len(lattice.span), lattice.width
+    if getattr(_room, "shape", None) != shape:
+        count = len(lattice.span)
+        found = Found(np.empty((ROOM, count), dtype=bool), np.empty(ROOM))
+        _room.shape, _room.space = shape, (new_stack(lattice), found, new_nodes(count + 2, count))
+    space: tuple[Stack, Found, Nodes] = _room.space
+    return space
 
 
 def branch_and_bound(request: Request, engine: AdditiveEngine, clock: Clock) -> Outcome:
@@ -120,8 +202,19 @@ class _Search:
         self._group = {feature.name: g for feature, g in zip(engine.model.features, group, strict=True)}
         self._order(rough, purse, group)
         self._grids: dict[int, Grid] = {}
-        self.evaluations, self.nodes = 0, 0
-        self._contest = Contest(request.wanted, self._narrowing, self._alike)
+        self.evaluations = 0
+        self._plan = AdditivePlan(
+            tuple(feature.name for feature in self._features),
+            engine.model.names,
+            self._grid(1).lattice,
+            prices_in_order(self._purse, self._alike_until),
+            self._margin(1),
+            request.limits.gap,
+            request.every,
+            tuple(self._kept.tolist()),
+            self._decided,
+        )
+        self._contest = Contest(request.wanted, self._narrowing, self._alike, self._plan.number, request.enough)
 
     def _order(self, rough: Grid, purse: Purse, group: list[int]) -> None:
         count = len(purse.costs)
@@ -170,83 +263,34 @@ class _Search:
         """Return what makes subsets alike: the names, or only the tables where one of each kind is enough."""
         return features if self._every else tuple(sorted(self._group[name] for name in features))
 
-    def _names(self, chosen: npt.NDArray[np.bool_]) -> Features:
-        names = {self._features[i].name for i in np.flatnonzero(chosen)}
-        return tuple(name for name in self._engine.model.names if name in names)
+    def _in_order(self, features: Features) -> Features:
+        """Return those of some features that matter, in the model's order."""
+        return tuple(name for name in self._engine.model.names if name in features)
 
     def run(self) -> Outcome:
         """Search until everything is ruled out or a limit is reached."""
-        grid, margin = self._grid(1), self._margin(1)
-        tree = _Tree()
-        reason = StopReason.EXHAUSTED
-        try:
-            self._start(grid)
-            tree = self._root()
-            reason = self._slices(grid, margin, tree)
-        except KeyboardInterrupt:
-            reason = StopReason.INTERRUPTED
-        lower = min(tree.bound - margin if tree.heap else 1.0, self._contest.lower)
-        if self._request.limits.gap > 0:  # nodes were ruled out although they might be so much better
-            lower = min(lower, self._contest.limit - self._request.limits.gap)
-        if not self._engine.quick:
-            lower -= self._engine.doubt
+        for features in (self._good(), *self._request.seeds):
+            self._contest.enter(self._in_order(features))
+        self._contest.settle()
+        coordinator = Coordinator(self._plan, self._contest, self._request, self._clock, self.evaluations)
+        reason = coordinator.run()
+        best = self._contest.ranking[: self._request.wanted]
         return Outcome(
-            [entry.features for entry in self._contest.ranking[: self._request.wanted]],
-            [entry.loss for entry in self._contest.ranking[: self._request.wanted]],
-            max(0.0, lower),
+            [entry.features for entry in best],
+            [entry.loss for entry in best],
+            max(0.0, coordinator.lower - (0.0 if self._engine.quick else self._engine.doubt)),
             reason,
-            self.evaluations + self._contest.evaluations,
-            self.nodes,
+            coordinator.evaluations + self._contest.evaluations,
+            coordinator.nodes,
         )
 
-    def _start(self, grid: Grid) -> None:
-        """Enter a good subset, so that the search has something to beat."""
+    def _good(self) -> Features:
+        """Return a good subset, so that the search has something to beat."""
+        grid = self._grid(1)
 
         def losses(subsets: npt.NDArray[np.bool_]) -> npt.NDArray[np.float64]:
             self.evaluations += len(subsets)
             return grid.losses(subsets)[1]
 
-        good = greedy(self._purse, losses)
-        self._contest.enter(self._names(good))
-
-    def _root(self) -> _Tree:
-        tree = _Tree()
-        tree.push(0.0, self._kept, self._decided, self._decided)
-        return tree
-
-    def _slices(self, grid: Grid, margin: float, tree: _Tree) -> StopReason:
-        limits, count = self._request.limits, len(self._features)
-        order = prices_in_order(self._purse, self._alike_until)
-        stack = new_stack(grid.lattice)
-        found = Found(np.empty((ROOM, count), dtype=bool), np.empty(ROOM))
-        left = new_nodes(count + 2, count)
-        rise = 2 * margin - limits.gap
-        while tree.heap:
-            limit = self._contest.limit + margin - limits.gap
-            if tree.bound >= limit:
-                break
-            most = SLICE
-            if limits.evaluations is not None:
-                most = min(SLICE, limits.evaluations - self.evaluations)
-            if most <= 0:
-                return StopReason.EVALUATION_LIMIT
-            if self._clock.is_over():
-                return StopReason.TIME_LIMIT
-            if self._clock.interrupted:
-                return StopReason.INTERRUPTED
-            evaluations, nodes, sets, open_nodes = explore(
-                grid.lattice, order, tree.pop(), 0, limit, rise, self._every, most, AHEAD, stack, found, left
-            )
-            self.evaluations += evaluations
-            self.nodes += nodes
-            for i in range(open_nodes):
-                tree.push(float(left.bound[i]), left.included[i].copy(), int(left.begin[i]), int(left.position[i]))
-            for i in np.argsort(found.bound[:sets], kind="stable"):
-                bound = max(0.0, float(found.bound[i]) - margin)
-                if bound < self._contest.limit:
-                    self._contest.enter(self._names(found.included[i]), bound)
-            self._contest.settle()
-            best = self._contest.ranking[0]
-            bound = 1 - min(best.loss.lower, max(0.0, tree.bound - margin))
-            self._clock.report(best.features, 1 - best.loss.upper, bound, self.evaluations, self.nodes)
-        return StopReason.EXHAUSTED if limits.gap == 0 else StopReason.GAP
+        kept = greedy(self._purse, losses)
+        return tuple(self._features[i].name for i in np.flatnonzero(kept))

@@ -24,11 +24,14 @@ class Entry:
         What is known of its loss.
     narrowing
         Gives more; None once it is exhausted.
+    key
+        Of equal losses, the entry of the lowest key is the best.
     """
 
     features: Features
     loss: Loss
     narrowing: Iterator[Loss] | None
+    key: int = 0
 
     def narrow(self) -> None:
         """Learn more about the loss."""
@@ -38,6 +41,10 @@ class Entry:
             self.narrowing = None
         else:
             self.loss = Loss(max(self.loss.lower, loss.lower), min(self.loss.upper, loss.upper))
+
+
+NO_LIMIT = 1.0 + 1e-9
+"""More than any loss."""
 
 
 class Contest:
@@ -51,38 +58,56 @@ class Contest:
         Bounds losses.
     alike
         Gives what subsets of equal loss share, where only one of them is wanted.
+    key
+        Gives a number to each subset; of equal losses the lowest wins, whichever was entered first.
+    enough
+        Only losses of at most this are wanted, if any.
     """
 
-    def __init__(self, wanted: int, narrowing: Narrowing, alike: Callable[[Features], Hashable]) -> None:
+    def __init__(
+        self,
+        wanted: int,
+        narrowing: Narrowing,
+        alike: Callable[[Features], Hashable],
+        key: Callable[[Features], int] = lambda _: 0,
+        enough: float | None = None,
+    ) -> None:
         self._wanted = wanted
         self._narrowing = narrowing
         self._alike = alike
+        self._key = key
+        self._enough = NO_LIMIT if enough is None else enough
         self._seen: set[Hashable] = set()
         self._entries: list[Entry] = []
         self.evaluations = 0
 
     @property
     def limit(self) -> float:
-        """Only subsets of less loss than this can be among the best."""
+        """Only subsets of less loss than this can be among the best, or of as much loss and a lower key."""
         uppers = sorted(entry.loss.upper for entry in self._entries)
-        return uppers[self._wanted - 1] if len(uppers) >= self._wanted else 1.0 + 1e-9
+        return uppers[self._wanted - 1] if len(uppers) >= self._wanted else NO_LIMIT
 
     @property
     def ranking(self) -> list[Entry]:
         """The entries that may be among the best, likely best first."""
-        return sorted(self._entries, key=lambda entry: (entry.loss.upper, entry.loss.lower))
+        return sorted(self._entries, key=lambda entry: (entry.loss.upper, entry.loss.lower, entry.key))
 
     @property
     def lower(self) -> float:
         """A lower bound of the losses of all but the best that were entered and are not ruled out; 1 without any."""
         return min((entry.loss.lower for entry in self.ranking[self._wanted :]), default=1.0)
 
+    @property
+    def last_key(self) -> int:
+        """The key of the last of the best."""
+        return self.ranking[self._wanted - 1].key
+
     def enter(self, features: Features, bound: float = 0.0) -> None:
         """Enter a subset, of which a lower bound of the loss may be known, unless one like it was entered before."""
-        key = self._alike(features)
-        if key not in self._seen:
-            self._seen.add(key)
-            entry = Entry(features, Loss(bound, 1.0), self._narrowing(features))
+        alike = self._alike(features)
+        if alike not in self._seen:
+            self._seen.add(alike)
+            entry = Entry(features, Loss(max(0.0, bound), 1.0), self._narrowing(features), self._key(features))
             self._narrow(entry)
             self._entries.append(entry)
 
@@ -90,13 +115,19 @@ class Contest:
         entry.narrow()
         self.evaluations += 1
 
+    def _undecided(self, entry: Entry) -> bool:
+        """Tell whether it is open whether a loss is small enough."""
+        return entry.loss.lower <= self._enough < entry.loss.upper
+
     def settle(self) -> None:
         """Narrow losses until the best are told from the rest, or nothing more can be learnt; drop the rest."""
         while True:
             limit = self.limit
             self._entries = [e for e in self._entries if e.loss.lower < limit or e.loss.upper <= limit]
             unsure = [e for e in self._entries if e.narrowing is not None]
-            if not unsure or (len(self._entries) <= self._wanted == 1):
+            if len(self._entries) <= self._wanted == 1:
+                unsure = [e for e in unsure if self._undecided(e)]
+            if not unsure:
                 return
             for entry in unsure:
                 self._narrow(entry)

@@ -65,18 +65,28 @@ Listener = Callable[[Event], None]
 class Clock:
     """Tells when the time is over, and the caller how far the search is."""
 
-    def __init__(self, seconds: float | None = None, listen: Listener | None = None, before: float = 0.0) -> None:
-        self._start = time.monotonic() - before
-        self._seconds = None if seconds is None else seconds + before
+    def __init__(self, seconds: float | None = None, listen: Listener | None = None) -> None:
+        self._start = time.monotonic()
+        self._seconds = seconds
         self._listen = listen
         self._told = -1.0
         self._last: Event | None = None
         self.interrupted = False
+        self.earlier = 0.0
+
+    def interrupt(self) -> None:
+        """Ask the search to stop."""
+        self.interrupted = True
 
     @property
     def seconds(self) -> float:
         """The time since the start."""
         return time.monotonic() - self._start
+
+    @property
+    def total(self) -> float:
+        """The same with what earlier runs of the search took."""
+        return self.earlier + self.seconds
 
     @property
     def left(self) -> float:
@@ -95,7 +105,7 @@ class Clock:
         kind: EventKind = "started" if self._last is None else "improved" if better else "progress"
         bound = min(bound, self._last.bound) if self._last is not None else bound
         self._last = Event(
-            kind, features, agreement, bound, max(0.0, bound - agreement), evaluations, nodes, self.seconds
+            kind, features, agreement, bound, max(0.0, bound - agreement), evaluations, nodes, self.total
         )
         if better or self.seconds - self._told >= SELDOM:
             self._tell(self._last)
@@ -104,7 +114,7 @@ class Clock:
         """Tell the caller that the search is over."""
         if self._listen is not None:
             gap = max(0.0, bound - agreement)
-            self._tell(Event("finished", features, agreement, bound, gap, evaluations, nodes, self.seconds))
+            self._tell(Event("finished", features, agreement, bound, gap, evaluations, nodes, self.total))
 
     def _tell(self, event: Event) -> None:
         assert self._listen is not None
@@ -112,4 +122,6 @@ class Clock:
         try:
             self._listen(event)
         except KeyboardInterrupt:  # the caller wants no more, which is as if it had been asked for from outside
+            if self.interrupted:
+                raise
             self.interrupted = True

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from bayestrim.engines.fine import Loss
 from bayestrim.problem import Limits, TrimProblem
 from bayestrim.purse import Purse
+from bayestrim.search.checkpoint import Checkpoint
 from bayestrim.search.contest import Features
+from bayestrim.search.workers import Crew
 from bayestrim.trimming import StopReason
 
 
@@ -25,11 +27,26 @@ class Request:
         How many subsets are wanted: the best, and alternatives.
     limits
         When to stop before the end.
+    crew
+        Who does the work.
+    checkpoint
+        Where to keep what is known, and what was known before.
+    seeds
+        Subsets that may be good.
+    floor
+        No loss is less than this.
+    enough
+        Look only for a subset of at most this loss, and be content with the first.
     """
 
     problem: TrimProblem
     wanted: int
     limits: Limits
+    crew: Crew = field(default_factory=Crew)
+    checkpoint: Checkpoint | None = None
+    seeds: tuple[Features, ...] = ()
+    floor: float = 0.0
+    enough: float | None = None
 
     @property
     def threshold(self) -> float | None:

@@ -1,0 +1,173 @@
+"""Checkpoints: a search that is killed goes on where it was, and what does not fit or is damaged is refused."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import signal
+import time
+from pathlib import Path
+from random import Random
+
+import generators
+import pytest
+from test_prices import constrained
+from test_workers import BUDGET, LARGE, same, wide
+
+import bayestrim as bt
+from bayestrim import files
+from bayestrim.errors import CheckpointError, ProblemError
+from bayestrim.search import checkpoint, coordinator
+from bayestrim.verify import verify
+
+
+@pytest.fixture(autouse=True)
+def _often(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Write a checkpoint after every slice, and make slices small."""
+    monkeypatch.setattr(checkpoint, "SECONDS", 0.0)
+    monkeypatch.setattr(checkpoint, "SHARE", 1e9)
+    monkeypatch.setattr(coordinator, "FIRST_SLICE", 100)
+    monkeypatch.setattr(coordinator, "MOST", 100)
+
+
+def in_another_process(path: Path, *, slowly: bool) -> int:
+    """Start a search in a process of its own, and return its number; with slow writes, most of its time goes there."""
+    child = os.fork()
+    if child:
+        return child
+    try:  # in the child, which never returns to the tests
+        if slowly:
+            files.os.fsync = lambda _: time.sleep(0.02)  # type: ignore[attr-defined]
+        bt.trim(LARGE, BUDGET, checkpoint=path)
+    finally:
+        os._exit(0)
+
+
+def test_a_search_that_is_killed_twenty_times_ends_the_same(tmp_path: Path) -> None:
+    """SIGKILL at any moment, also during a write, costs neither the answer nor more than the slices in hand."""
+    path, random = tmp_path / "search.json", Random(0)
+    alone = bt.trim(LARGE, BUDGET)
+    for turn in range(20):
+        child = in_another_process(path, slowly=turn % 2 == 1)
+        time.sleep(random.uniform(0.02, 0.4))
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+    result = bt.resume(path) if path.exists() else bt.trim(LARGE, BUDGET, checkpoint=path)
+    assert same(result, alone)
+    assert verify(result, samples=20_000).ok
+    assert result.stats.evaluations < 1.5 * alone.stats.evaluations + 20 * 800  # each turn looks for a start again
+
+
+def test_a_limit_leaves_a_checkpoint_that_ends_the_same(tmp_path: Path) -> None:
+    """Searches of all kinds, cut into many runs by a limit on evaluations, find what one run finds."""
+    for seed in range(30):
+        problem = constrained(Random(seed), generators.random_naive_bayes(Random(seed), 7))
+        path = tmp_path / f"{seed}.json"
+        wanted = bt.trim(problem, alternatives=seed % 3)
+        result = bt.trim(problem, alternatives=seed % 3, checkpoint=path, limits=bt.Limits(evaluations=1))
+        for _ in range(1000):
+            if result.stop_reason is not bt.StopReason.EVALUATION_LIMIT:
+                break
+            result = bt.resume(path, limits=bt.Limits(evaluations=60))
+        assert same(result, wanted)
+
+
+def test_a_finished_search_is_resumed_at_once(tmp_path: Path) -> None:
+    """Its checkpoint has no open nodes, and gives the answer again."""
+    path = tmp_path / "done.json"
+    first = bt.trim(LARGE, BUDGET, checkpoint=path)
+    again = bt.resume(path)
+    assert same(first, again)
+    assert again.stats.nodes == first.stats.nodes
+    assert json.loads(path.read_text())["open"] == []
+
+
+def test_an_interruption_leaves_a_checkpoint(tmp_path: Path) -> None:
+    """What Ctrl-C stops can be resumed, by as many threads as one likes."""
+    path = tmp_path / "search.json"
+
+    def stop(event: bt.Event) -> None:
+        if event.kind == "progress":
+            raise KeyboardInterrupt
+
+    classifier = wide(32, 5)
+    first = bt.trim(classifier, 11, checkpoint=path, on_event=stop)
+    assert first.stop_reason is bt.StopReason.INTERRUPTED
+    assert same(bt.resume(path, n_jobs=2), bt.trim(classifier, 11))
+
+
+@pytest.fixture
+def stopped(tmp_path: Path) -> Path:
+    """Return the checkpoint of a search that was stopped."""
+    path = tmp_path / "stopped.json"
+    bt.trim(LARGE, BUDGET, checkpoint=path, limits=bt.Limits(evaluations=3000))
+    assert json.loads(path.read_text())["open"]
+    return path
+
+
+def test_the_checkpoint_of_another_problem_is_refused(stopped: Path) -> None:
+    """Another budget, price, option or classifier is another search; the file stays as it is."""
+    before = stopped.read_bytes()
+    words = "is the checkpoint of another problem or of other options"
+    for change in (
+        {"budget": BUDGET + 1},
+        {"budget": BUDGET, "costs": {"F3": 2}},
+        {"budget": BUDGET, "alternatives": 1},
+        {"budget": BUDGET, "limits": bt.Limits(gap=0.1)},
+    ):
+        with pytest.raises(CheckpointError, match=words):
+            bt.trim(LARGE, checkpoint=stopped, **change)
+    with pytest.raises(CheckpointError, match=words):
+        bt.trim(wide(34, 2), BUDGET, checkpoint=stopped)
+    assert stopped.read_bytes() == before
+
+
+def test_a_damaged_checkpoint_is_a_clear_error(stopped: Path) -> None:
+    """Cut anywhere, or with any byte changed, it is refused rather than believed."""
+    whole = stopped.read_bytes()
+    random = Random(0)
+    damaged = [whole[: random.randrange(len(whole))] for _ in range(10)]
+    for place in (random.randrange(len(whole)) for _ in range(30)):
+        damaged.append(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
+    for content in damaged:
+        stopped.write_bytes(content)
+        with pytest.raises(CheckpointError, match=r"stopped\.json.*remove it to begin anew"):
+            bt.resume(stopped)
+
+
+def test_other_files_are_no_checkpoints(tmp_path: Path) -> None:
+    """Neither a classifier nor another version's checkpoint nor a file that is not there."""
+    LARGE.save(tmp_path / "classifier.json")
+    with pytest.raises(CheckpointError, match="not a saved bayestrim checkpoint"):
+        bt.resume(tmp_path / "classifier.json")
+    (tmp_path / "later.json").write_text('{"format": "bayestrim checkpoint", "version": 2}')
+    with pytest.raises(CheckpointError, match="version 2 is not supported"):
+        bt.resume(tmp_path / "later.json")
+    with pytest.raises(bt.MissingFileError):
+        bt.resume(tmp_path / "nothing.json")
+
+
+def test_what_is_not_cut_into_slices_keeps_no_checkpoint(tmp_path: Path) -> None:
+    """That is said, rather than leaving no file without a word."""
+    with pytest.raises(ProblemError, match="strategy 'greedy' keeps no checkpoints"):
+        bt.trim(LARGE, BUDGET, strategy="greedy", checkpoint=tmp_path / "none.json")
+
+
+def test_no_other_file_is_left_behind(tmp_path: Path) -> None:
+    """What is written first has one name, so that killed runs do not fill the folder."""
+    path = tmp_path / "search.json"
+    bt.trim(LARGE, BUDGET, checkpoint=path)
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_writing_takes_a_small_share_of_the_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However long a write takes, it waits until the search has worked a hundred times as long."""
+    monkeypatch.setattr(checkpoint, "SHARE", 1 / 100)
+    now = itertools.count(step=0.5)
+    monkeypatch.setattr(time, "monotonic", lambda: next(now))
+    kept = checkpoint.Checkpoint(tmp_path / "slow.json", bt.TrimProblem(LARGE, BUDGET), {})
+    kept.open(None)
+    kept.write(checkpoint.State([], [], 0, 0, 0.0))
+    waited = sum(1 for _ in itertools.takewhile(lambda _: not kept.due, itertools.count()))
+    assert 0.5 * waited == pytest.approx(100 * 0.5, abs=1)
