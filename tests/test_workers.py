@@ -248,13 +248,14 @@ def _raise_outside() -> None:
 
     def interrupt() -> None:
         came.wait()
-        for _ in range(2):
-            os.kill(os.getpid(), signal.SIGINT)
-            time.sleep(0.2)
+        os.kill(os.getpid(), signal.SIGINT)
+        while signal.getsignal(signal.SIGINT) is not signal.default_int_handler:  # until the first one was heard
+            time.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGINT)
 
     def listen(_: bt.Event) -> None:
         came.set()
-        time.sleep(1)
+        time.sleep(5)
 
     thread = threading.Thread(target=interrupt)
     thread.start()
