@@ -20,9 +20,16 @@ from matplotlib.testing.compare import compare_images
 
 import bayestrim as bt
 from bayestrim.instances import instances_of
-from bayestrim.plots import DisagreementDisplay, FeatureLossDisplay, ThresholdCurveDisplay
+from bayestrim.plots import (
+    BudgetCurveDisplay,
+    DisagreementDisplay,
+    FeatureLossDisplay,
+    SearchTraceDisplay,
+    ThresholdCurveDisplay,
+)
 from bayestrim.reference import eca as reference_eca
 from bayestrim.reference import maa as reference_maa
+from bayestrim.search import Event
 
 PICTURES = Path(__file__).parent / "pictures"
 TOLERANCE = 6.0
@@ -74,12 +81,33 @@ def looks_as_before(figure: Any, name: str, folder: Path) -> None:
     assert difference is None, difference
 
 
+def budget_curve() -> BudgetCurveDisplay:
+    """Return the budget curve of the panel, with a point that is not proved."""
+    found = [bt.trim(panel(), budget) for budget in range(7)]
+    points: list[Any] = [SimpleNamespace(cost=r.cost, agreement=r.agreement, bound=r.bound) for r in found]
+    points[2].bound += 0.02
+    return BudgetCurveDisplay.compute(reversed(points), bt.TrimProblem(panel(), 3), found[3])
+
+
+def search_trace() -> SearchTraceDisplay:
+    """Return the trace of a search that improves twice before its bound comes down."""
+    steps = [(0.0, 0.8, 1.0), (0.4, 0.9, 0.99), (1.1, 0.9, 0.96), (1.8, 0.93, 0.95), (2.5, 0.93, 0.93)]
+    return SearchTraceDisplay.compute([event(*step) for step in reversed(steps)])
+
+
+def event(seconds: float, agreement: float, bound: float) -> Event:
+    """Return an event."""
+    return Event("progress", (), agreement, bound, bound - agreement, 0, 0, seconds)
+
+
 DRAWINGS: dict[str, Callable[[], Any]] = {
     "threshold_quiz": lambda: ThresholdCurveDisplay.from_classifier(quiz(), ["Q1", "Q3"]),
     "threshold_panel": lambda: ThresholdCurveDisplay.from_result(bt.trim(panel(), budget=4)),
     "losses_panel": lambda: FeatureLossDisplay.from_classifier(panel()),
     "losses_result": lambda: FeatureLossDisplay.from_result(bt.trim(panel(), budget=4, costs={"$5 test": 2.5})),
     "disagreement_quiz": lambda: DisagreementDisplay.from_result(bt.trim(quiz(), budget=2)),
+    "budget_panel": lambda: budget_curve().plot(),
+    "trace": lambda: search_trace().plot(),
     "disagreement_panel": lambda: DisagreementDisplay.from_classifier(panel(), ["glucose", "insulin", "pulse"]),
 }
 
@@ -151,6 +179,30 @@ def test_drawn_instances_have_the_listed_probabilities(random: Any) -> None:
     for row, count in zip(found.tolist(), counts, strict=True):
         expected = known[tuple(row)]
         assert abs(count / len(drawn) - expected) <= 8 * np.sqrt(expected / len(drawn)) + 8 / len(drawn)
+
+
+def test_the_baseline_is_what_information_gain_reaches() -> None:
+    """At each cost, the dashed line is the result of that strategy, and never above the best."""
+    display = budget_curve()
+    assert display.baseline is not None
+    for cost, value, best in zip(*display.baseline, display.agreement, strict=True):
+        result = bt.trim(panel(), float(cost), strategy="information-gain")
+        assert value == result.agreement.lower <= best + 1e-12
+    assert display.here == (3.0, display.agreement[3])
+
+
+def test_a_search_draws_its_own_trace() -> None:
+    """The events of a search end where found and bound meet, and its classifier or result can be searched again."""
+    for display in (
+        SearchTraceDisplay.from_classifier(panel(), 3),
+        SearchTraceDisplay.from_result(bt.trim(panel(), 3)),
+    ):
+        assert (np.diff(display.agreement) >= 0).all()
+        assert display.agreement[-1] == pytest.approx(display.bounds[-1], abs=1e-9)
+    with pytest.raises(bt.ProblemError, match="no events"):
+        SearchTraceDisplay.from_events([])
+    with pytest.raises(bt.ProblemError, match="no points"):
+        BudgetCurveDisplay.from_curve([])
 
 
 def test_many_posteriors_are_thinned() -> None:

@@ -13,7 +13,7 @@ from bayestrim.agreement import eca, maa
 from bayestrim.changes import Changes, changes
 from bayestrim.classifier import Classifier
 from bayestrim.errors import BayestrimError
-from bayestrim.plots import FeatureLossDisplay
+from bayestrim.plots.losses import FeatureLossDisplay
 from bayestrim.report.calculator import calculator
 from bayestrim.report.curve import Point, thinned
 from bayestrim.result import Interval

@@ -23,8 +23,8 @@ STEP = 74.0
 """From one layer to the next."""
 FOLD = 46.0
 """From one row to the next of the same layer."""
-LETTER = 7.4
-"""About the width of a letter."""
+NARROW, MIDDLE, WIDE, BROAD = 4.6, 7.6, 10.0, 14.0
+"""About the widths of letters: of an i, an n, an M, and an ideograph."""
 LONGEST = 20
 """Longer names are cut short; the whole stands in the node's title."""
 SWEEPS = 8
@@ -98,7 +98,15 @@ def _rows(layer: Sequence[str], widths: Mapping[str, float]) -> list[list[str]]:
 
 
 def _breadth(label: str) -> float:
-    return LETTER * sum(2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in label)
+    return sum(_width(letter) for letter in label)
+
+
+def _width(letter: str) -> float:
+    if unicodedata.east_asian_width(letter) in "WF":
+        return BROAD
+    if letter in "iljtfrI.,:;|!'()[] ":
+        return NARROW
+    return WIDE if letter.isupper() or letter in "mw@%" else MIDDLE
 
 
 def placed(network: BayesianNetwork) -> tuple[dict[str, Node], float]:

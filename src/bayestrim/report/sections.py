@@ -198,6 +198,8 @@ def changed(facts: Facts) -> Markup:
         before = float(facts.positive)
         after = min(1.0, max(0.0, before - found.lost + found.gained))
         directions += f" {words.percent(before)} were positive; {words.percent(after)} are, with the kept features."
+    if found.changed == 0:
+        directions = "No decision changes."
     drawn = " These are shares of drawn instances, since there are too many to be listed." if found.sampled else ""
     parts = [tag("p", directions + drawn)]
     if found.disagreeing:
