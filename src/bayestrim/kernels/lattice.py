@@ -480,6 +480,35 @@ class Order(NamedTuple):
     most: int
 
 
+class Outlook(NamedTuple):
+    """Bounds of what the money that is left can still buy, below one node; see module `outlook`, which makes them.
+
+    Attributes
+    ----------
+    alpha, beta
+        An instance of masses a and b under the two classes, in a cell of the kept sum, will lose at least
+        alpha * a + beta * b, whatever is bought; [positions, units + 1, cells], the positions from `position` on.
+    base
+        What is added to the kept cell for each feature that is kept, before `first` is taken away; [features].
+    position, first
+        Where positions and cells of the table begin.
+    unit
+        How much money is a unit; 0 if units are features. Without a table, -1.
+    """
+
+    alpha: Floats
+    beta: Floats
+    base: Ints
+    position: int
+    first: int
+    unit: int
+
+
+def no_outlook() -> Outlook:
+    """Return an outlook that says nothing."""
+    return Outlook(np.empty((1, 1, 1)), np.empty((1, 1, 1)), np.empty(0, dtype=np.int64), 0, 0, -1)
+
+
 class Stack(NamedTuple):
     """Work space of `explore`: one level for each feature excluded on the way down, and one more.
 
@@ -490,7 +519,7 @@ class Stack(NamedTuple):
         the same with all undecided features from the position `CUT` on, and one for the lift when the excluded and
         the unaffordable features are dropped.
     number
-        Whole numbers of each level, at the places named below; [levels, 10].
+        Whole numbers of each level, at the places named below; [levels, 11].
     share
         Other numbers of each level, likewise; [levels, 7].
     included
@@ -515,6 +544,7 @@ LIFT_FIRST = 6
 TRIED = 7  # whether excluding the feature at the position was tried
 PAID = 8  # the set-ups that are paid, as bits
 SLOTS = 9  # how many features may still be included
+MOVED = 10  # how far the kept cells are moved for the outlook
 FLOOR = 0
 B_END = 1
 BOUND = 2  # a lower bound of the loss of everything below this level
@@ -559,7 +589,7 @@ def new_stack(lattice: Lattice) -> Stack:
     levels = features + 2
     return Stack(
         np.zeros((SPARE_ROWS + LEVEL_ROWS * levels) * lattice.width),
-        np.zeros((levels, 10), dtype=np.int64),
+        np.zeros((levels, 11), dtype=np.int64),
         np.zeros((levels, 7)),
         np.zeros((levels, features), dtype=np.bool_),
     )
@@ -570,6 +600,15 @@ class Found(NamedTuple):
 
     included: Bools
     bound: Floats
+
+
+@inner
+def uncounted_outlook(outlook: Outlook) -> Outlook:
+    """Return the same outlook over arrays without reference counting."""
+    return Outlook(
+        uncounted(outlook.alpha), uncounted(outlook.beta), uncounted(outlook.base), outlook.position, outlook.first,
+        outlook.unit,
+    )  # fmt: skip
 
 
 @inner
@@ -649,6 +688,32 @@ def reachable(stack: Stack, level: int, order: Order, i: int) -> bool:
 
 
 @inner
+def prospect(stack: Stack, level: int, position: int, outlook: Outlook, lattice: Lattice) -> float:
+    """Bound the loss of what is included at a level and whatever can be bought from a position on."""
+    left = stack.number[level, SLOTS] if outlook.unit == 0 else stack.number[level, LEFT] // outlook.unit
+    units: int = min(left, outlook.alpha.shape[1] - 1)
+    place = position - outlook.position
+    move = stack.number[level, MOVED] - outlook.first
+    own, width = own_row(level, lattice), lattice.width
+    begin, end = max(0, -move), min(stack.number[level, OWN_LAST] + 1, outlook.alpha.shape[2] - move)
+    if begin >= end:
+        return 0.0
+    a, b = stack.memory[own + begin : own + end], stack.memory[own + width + begin : own + width + end]
+    alpha = uncounted(outlook.alpha[place, units])[begin + move : end + move]
+    beta = uncounted(outlook.beta[place, units])[begin + move : end + move]
+    s0, s1, s2, s3, count = 0.0, 0.0, 0.0, 0.0, end - begin
+    for k in range(count // 2):
+        s0 += alpha[2 * k] * a[2 * k]
+        s1 += alpha[2 * k + 1] * a[2 * k + 1]
+        s2 += beta[2 * k] * b[2 * k]
+        s3 += beta[2 * k + 1] * b[2 * k + 1]
+    if count % 2:
+        s0 += alpha[count - 1] * a[count - 1]
+        s2 += beta[count - 1] * b[count - 1]
+    return lattice.prior * (s0 + s1) + (1 - lattice.prior) * (s2 + s3)
+
+
+@inner
 def rebuild_base(stack: Stack, level: int, cut: int, order: Order, lattice: Lattice) -> None:
     """Write the distribution of the included features and of the affordable undecided ones from a position on."""
     last, row = stack.number[level, OWN_LAST], base_row(level, lattice)
@@ -691,7 +756,7 @@ def bound_at(
 
 
 @inner
-def enter(stack: Stack, nodes: Nodes, node: int, order: Order, lattice: Lattice) -> None:
+def enter(stack: Stack, nodes: Nodes, node: int, order: Order, outlook: Outlook, lattice: Lattice) -> None:
     """Write the first level for an open node."""
     count = len(order.cost)
     money, paid, slots = order.budget, ZERO, order.most
@@ -710,6 +775,11 @@ def enter(stack: Stack, nodes: Nodes, node: int, order: Order, lattice: Lattice)
     stack.number[0, PAID] = paid
     stack.number[0, SLOTS] = slots
     stack.number[0, TRIED] = 0
+    stack.number[0, MOVED] = 0
+    if outlook.unit >= 0:
+        for i in range(count):
+            if nodes.included[node, i]:
+                stack.number[0, MOVED] += outlook.base[i]
     stack.number[0, CUT] = 0  # the base is not there yet
     own, lifted = own_row(ZERO, lattice), lift_row(ZERO, lattice)
     stack.number[0, OWN_LAST] = build_kept(stack.included[0], stack.memory, own, ZERO, lattice)
@@ -731,7 +801,7 @@ def enter(stack: Stack, nodes: Nodes, node: int, order: Order, lattice: Lattice)
 def descend(stack: Stack, level: int, position: int, lower: float, upper: float, lattice: Lattice) -> None:
     """Write the next level, in which all that was undecided before a position is excluded; its lift is there."""
     below = level + 1
-    for place in (LEFT, CUT, OWN_LAST, BASE_LAST, PAID, SLOTS):
+    for place in (LEFT, CUT, OWN_LAST, BASE_LAST, PAID, SLOTS, MOVED):
         stack.number[below, place] = stack.number[level, place]
     stack.number[below, POSITION] = stack.number[below, BEGIN] = position
     stack.number[below, TRIED] = 0
@@ -747,7 +817,7 @@ def descend(stack: Stack, level: int, position: int, lower: float, upper: float,
 
 
 @inner
-def include(stack: Stack, level: int, order: Order, lattice: Lattice, limit: float) -> int:
+def include(stack: Stack, level: int, order: Order, outlook: Outlook, lattice: Lattice, limit: float) -> int:
     """Include the feature at the position; drop what has become unaffordable; return how many bounds that took.
 
     The level's bound is raised; it reaches `limit` where nothing below can be wanted.
@@ -757,7 +827,6 @@ def include(stack: Stack, level: int, order: Order, lattice: Lattice, limit: flo
     own, base = own_row(level, lattice), base_row(level, lattice)
     stack.included[level, i] = True
     stack.number[level, OWN_LAST] = keep_in(stack.memory, own, stack.number[level, OWN_LAST], i, lattice)
-    stack.number[level, BASE_LAST] = keep_in(stack.memory, base, stack.number[level, BASE_LAST], i, lattice)
     paid_before, slots_before = stack.number[level, PAID], stack.number[level, SLOTS]
     stack.number[level, LEFT] = before - price_of(order, i, paid_before)
     stack.number[level, PAID] = paid_before | order.needs[i]
@@ -765,6 +834,14 @@ def include(stack: Stack, level: int, order: Order, lattice: Lattice, limit: flo
     stack.number[level, POSITION] = i + 1
     stack.number[level, TRIED] = 0
     near, far, evaluations = 0, 0, 0
+    if outlook.unit >= 0:
+        stack.number[level, MOVED] += outlook.base[i]
+        evaluations += 1
+        lower = prospect(stack, level, i + 1, outlook, lattice)
+        stack.share[level, BOUND] = max(lower, stack.share[level, BOUND])
+        if lower >= limit:
+            return evaluations
+    stack.number[level, BASE_LAST] = keep_in(stack.memory, base, stack.number[level, BASE_LAST], i, lattice)
     for g in range(i + 1, count):
         if in_reach(order, g, before, paid_before, slots_before) and not reachable(stack, level, order, g):
             if g < cut:
@@ -822,6 +899,7 @@ def leave(stack: Stack, level: int, left: Nodes) -> None:
 def explore(
     lattice: Lattice,
     order: Order,
+    outlook: Outlook,
     nodes: Nodes,
     node: int,
     limit: float,
@@ -832,7 +910,7 @@ def explore(
     stack: Stack,
     found: Found,
     left: Nodes,
-) -> tuple[int, int, int, int]:
+) -> tuple[int, int, int, int, float]:
     """Search below an open node, depth first, for subsets of kept features whose loss may be less than a limit.
 
     A node includes some features, excludes others, and leaves those from a position on undecided. The loss of all
@@ -843,6 +921,8 @@ def explore(
     ----------
     lattice, order
         The problem.
+    outlook
+        The outlook of the open node, or of one above it.
     nodes, node
         The open node.
     limit
@@ -867,7 +947,7 @@ def explore(
     Returns
     -------
     tuple
-        The numbers of bounds computed, of nodes visited, of subsets found, and of nodes left.
+        The numbers of bounds computed, of nodes visited, of subsets found, and of nodes left, and the limit at the end.
     """
     lattice = uncounted_lattice(lattice)
     stack = Stack(uncounted(stack.memory), uncounted(stack.number), uncounted(stack.share), uncounted(stack.included))
@@ -876,7 +956,8 @@ def explore(
         order.most,
     )  # fmt: skip
     count = len(order.cost)
-    enter(stack, nodes, node, order, lattice)
+    outlook = uncounted_outlook(outlook)
+    enter(stack, nodes, node, order, outlook, lattice)
     evaluations, visited, sets, level = 0, 1, ZERO, ZERO
     while level >= 0 and evaluations < most and sets + count + 1 <= len(found.bound):
         i = stack.number[level, POSITION]
@@ -891,10 +972,16 @@ def explore(
                 limit = min(limit, stack.share[level, UPPER] + rise)
             level -= 1
         elif stack.number[level, TRIED] == 1:
-            evaluations += include(stack, level, order, lattice, limit)
+            evaluations += include(stack, level, order, outlook, lattice, limit)
         else:
             stack.number[level, TRIED] = 1
             until = order.until[i]
+            foreseen = 0.0
+            if outlook.unit >= 0:
+                evaluations += 1
+                foreseen = prospect(stack, level, until, outlook, lattice)
+                if foreseen >= limit:
+                    continue
             if until > stack.number[level, CUT]:
                 rebuild_base(stack, level, order.until[min(count, until + ahead) - 1], order, lattice)
             drop_at(stack, level, i, level + 1, lattice)
@@ -903,9 +990,9 @@ def explore(
             lower, upper = bound_at(stack, level, level + 1, until, order, lattice)
             evaluations += 1
             if lower < limit:
-                descend(stack, level, until, lower, upper, lattice)
+                descend(stack, level, until, max(lower, foreseen), upper, lattice)
                 visited += 1
                 level += 1
     for j in range(level + 1):
         leave(stack, j, left)
-    return evaluations, visited, sets, level + 1
+    return evaluations, visited, sets, level + 1, limit

@@ -17,23 +17,22 @@ from bayestrim.engines.additive import AdditiveEngine
 from bayestrim.engines.fine import Loss
 from bayestrim.engines.grid import Grid, make_grid
 from bayestrim.engines.independent import Feature
-from bayestrim.kernels.lattice import Found, Lattice, Nodes, Order, Stack, explore, new_nodes, new_stack
+from bayestrim.kernels.lattice import Lattice, Nodes, Order
 from bayestrim.purse import Purse
 from bayestrim.search.contest import Contest, Features
 from bayestrim.search.coordinator import Coordinator
+from bayestrim.search.descent import Room, Rules, Target, descend, new_room
 from bayestrim.search.events import Clock
 from bayestrim.search.plan import Node, Slice
 from bayestrim.search.run import Outcome, Request
 from bayestrim.search.start import greedy
 
-ROOM = 1 << 10
-"""Subsets that one slice can report; a slice that finds more stops early."""
-AHEAD = 8
-"""How far ahead of the feature in hand the features lie that are kept ready as one distribution."""
 FINER = (1, 8, 64, 512)
 """Subsets that the search could not rule out are asked of lattices so many times finer."""
 QUICK_STEPS = 1 << 22
 """Counting that takes no more steps than this is some milliseconds' work."""
+RULES = Rules()
+"""All rules."""
 FEWEST_CELLS, MOST_CELLS = 64, 2048
 """How coarse and how fine the search's lattice may be."""
 
@@ -97,6 +96,8 @@ class AdditivePlan:
         Which features are included from the start; they are among the first `decided`.
     decided
         How many features are not for the tree to decide.
+    rules
+        How bounds are saved.
     """
 
     features: Features
@@ -108,6 +109,7 @@ class AdditivePlan:
     every: bool
     kept: tuple[bool, ...]
     decided: int
+    rules: Rules
 
     def root(self) -> Node:
         """Return the whole tree."""
@@ -115,27 +117,14 @@ class AdditivePlan:
 
     def explore(self, node: Node, limit: float, most: int) -> Slice:
         """Look below a node for subsets whose loss may be less than a limit; stop after so many bounds."""
-        stack, found, left = _rooms(self.lattice)
-        evaluations, nodes, sets, open_nodes = explore(
-            self.lattice,
-            self.order,
-            self._arrays(node),
-            0,
-            limit + self.margin,
-            2 * self.margin - self.gap,
-            self.every,
-            most,
-            AHEAD,
-            stack,
-            found,
-            left,
-        )
-        subsets = [(self._number(found.included[i]), float(found.bound[i]) - self.margin) for i in range(sets)]
+        target = Target(limit + self.margin, 2 * self.margin - self.gap, self.every)
+        done = descend(self.lattice, self.order, self._arrays(node), target, most, _room(self.lattice), self.rules)
+        subsets = [(self._number(included), bound - self.margin) for included, bound in done.found]
         still = [
-            self._node(left.included[i], int(left.begin[i]), int(left.position[i]), float(left.bound[i]) - self.margin)
-            for i in range(open_nodes)
+            self._node(n.included[0], int(n.begin[0]), int(n.position[0]), float(n.bound[0]) - self.margin)
+            for n in done.left
         ]
-        return Slice(subsets, still, evaluations, nodes)
+        return Slice(subsets, still, done.evaluations, done.nodes)
 
     def _node(self, included: npt.NDArray[np.bool_], begin: int, position: int, bound: float) -> Node:
         number, rest = self._number(included), len(self.features) - begin
@@ -166,23 +155,21 @@ class AdditivePlan:
         return ["additive", self.features, self.order.until.tolist(), self.every, self.kept, self.decided]
 
 
-_room = threading.local()
+_mine = threading.local()
 
 
-def _rooms(lattice: Lattice) -> tuple[Stack, Found, Nodes]:
+def _room(lattice: Lattice) -> Room:
     """Return this thread's work space for a lattice."""
     shape = len(lattice.span), lattice.width
-    if getattr(_room, "shape", None) != shape:
-        count = len(lattice.span)
-        found = Found(np.empty((ROOM, count), dtype=bool), np.empty(ROOM))
-        _room.shape, _room.space = shape, (new_stack(lattice), found, new_nodes(count + 2, count))
-    space: tuple[Stack, Found, Nodes] = _room.space
-    return space
+    if getattr(_mine, "shape", None) != shape:
+        _mine.shape, _mine.room = shape, new_room(lattice)
+    room: Room = _mine.room
+    return room
 
 
-def branch_and_bound(request: Request, engine: AdditiveEngine, clock: Clock) -> Outcome:
+def branch_and_bound(request: Request, engine: AdditiveEngine, clock: Clock, rules: Rules = RULES) -> Outcome:
     """Find the best affordable subsets and prove that they are."""
-    return _Search(request, engine, request.purse_of(engine.model.names), clock).run()
+    return _Search(request, engine, request.purse_of(engine.model.names), clock, rules).run()
 
 
 class _Search:
@@ -192,10 +179,11 @@ class _Search:
     then those whose loss alone would hurt most; equal features of equal cost follow each other.
     """
 
-    def __init__(self, request: Request, engine: AdditiveEngine, purse: Purse, clock: Clock) -> None:
+    def __init__(self, request: Request, engine: AdditiveEngine, purse: Purse, clock: Clock, rules: Rules) -> None:
         self._request = request
         self._engine = engine
         self._clock = clock
+        self._rules = rules
         self._every = request.every
         rough = make_grid(engine.model, engine.model.features, cells_for(len(purse.costs)), margin=False)
         group = _groups(engine.model.features, purse)
@@ -213,6 +201,7 @@ class _Search:
             request.every,
             tuple(self._kept.tolist()),
             self._decided,
+            rules,
         )
         self._contest = Contest(request.wanted, self._narrowing, self._alike, self._plan.number, request.enough)
 
@@ -229,7 +218,7 @@ class _Search:
         self._kept = np.array([rank[i] in KEPT for i in order], dtype=bool)
         places = [group[i] for i in order]
         self._alike_until = np.arange(1, count + 1)
-        if not self._every:  # of equal features, the first are as good as any
+        if self._rules.alike and not self._every:  # of equal features, the first are as good as any
             for i in range(count - 2, -1, -1):
                 if places[i] == places[i + 1]:
                     self._alike_until[i] = self._alike_until[i + 1]
