@@ -30,12 +30,12 @@ from bayestrim.learn import Learned, LearnReport, learn
 from bayestrim.network import BayesianNetwork, Variable
 from bayestrim.problem import Limits, TrimProblem
 from bayestrim.result import NEVER_POSITIVE, Interval, MaxAgreement, ThresholdInterval
-from bayestrim.trimming import Choice, SearchStats, Status, StopReason, Trimming
+from bayestrim.trimming import Choice, SearchStats, Status, StopReason, Trimming, load_result
+from bayestrim.version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from bayestrim.description import Description, FeatureWorth, describe
     from bayestrim.search import Event, resume, trim
-
-__version__ = "0.1.0"
 
 __all__ = [
     "NEVER_POSITIVE",
@@ -46,8 +46,10 @@ __all__ = [
     "Classifier",
     "ClassifierError",
     "ColumnWarning",
+    "Description",
     "Event",
     "EvidenceError",
+    "FeatureWorth",
     "FileError",
     "FormatError",
     "ImpossibleEvidenceError",
@@ -71,12 +73,14 @@ __all__ = [
     "Trimming",
     "UnknownNameError",
     "Variable",
+    "describe",
     "eca",
     "expected_sdp",
     "from_pgmpy",
     "from_pyagrum",
     "from_sklearn",
     "learn",
+    "load_result",
     "maa",
     "mpa",
     "read_network",
@@ -89,10 +93,21 @@ __all__ = [
 ]
 
 
+_LATER = {
+    "Description": "bayestrim.description",
+    "Event": "bayestrim.search",
+    "FeatureWorth": "bayestrim.description",
+    "describe": "bayestrim.description",
+    "resume": "bayestrim.search",
+    "trim": "bayestrim.search",
+}
+"""Where the names come from whose modules compile, which predicting must not wait for."""
+
+
 def __getattr__(name: str) -> Any:
-    """Import the search when it is asked for: it compiles, which predicting must not wait for."""
-    if name in ("Event", "resume", "trim"):
-        return getattr(import_module("bayestrim.search"), name)
+    """Import what compiles when it is asked for."""
+    if name in _LATER:
+        return getattr(import_module(_LATER[name]), name)
     raise AttributeError(f"module 'bayestrim' has no attribute {name!r}")
 
 

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from bayestrim import documents, inference, ties
 from bayestrim.errors import ClassifierError, EvidenceError, ImpossibleEvidenceError, suggestion
-from bayestrim.files import read_text, write_file
+from bayestrim.files import PathOrFile, origin_of, read_text, write_file
 from bayestrim.network import BayesianNetwork, FloatArray, Variable, check_word
 from bayestrim.result import NEVER_POSITIVE
 from bayestrim.rows import IntArray, UnknownStates, distinct, encode, is_one_row
@@ -287,9 +287,9 @@ class Classifier:
         write_file(path, documents.dump(document(self)).encode())
 
     @classmethod
-    def load(cls, path: str | PathLike[str]) -> Classifier:
-        """Read a classifier that `save` wrote."""
-        return documents.load(read_text(path), str(path), FORMAT, VERSION, from_document)
+    def load(cls, source: PathOrFile) -> Classifier:
+        """Read a classifier that `save` wrote, from a path or an open file."""
+        return documents.load(read_text(source), origin_of(source), FORMAT, VERSION, from_document)
 
     def __hash__(self) -> int:
         return hash((self.network, self.target, self.positive, self.features, self.threshold))

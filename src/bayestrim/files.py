@@ -8,18 +8,28 @@ import stat
 import tempfile
 from os import PathLike
 from pathlib import Path
+from typing import IO, Any
 
 from bayestrim.errors import FileError, FormatError, MissingFileError
 
+PathOrFile = str | PathLike[str] | IO[Any]
 
-def read_text(path: str | PathLike[str]) -> str:
-    """Return a UTF-8 file's text."""
+
+def origin_of(source: PathOrFile) -> str:
+    """Return the name under which messages speak of a source or target."""
+    name = source if isinstance(source, str | PathLike) else getattr(source, "name", "")
+    return os.fspath(name) if isinstance(name, str | PathLike) else ""
+
+
+def read_text(source: PathOrFile) -> str:
+    """Return the text of a UTF-8 file, given as a path or open."""
     try:
-        return Path(path).read_text(encoding="utf-8-sig")
+        content = Path(source).read_bytes() if isinstance(source, str | PathLike) else source.read()
+        return content if isinstance(content, str) else content.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise FormatError("this is not UTF-8 text", str(path)) from None
+        raise FormatError("this is not UTF-8 text", origin_of(source)) from None
     except (OSError, ValueError) as error:  # ValueError: a name that no file can have
-        raise file_error("read", path, error) from None
+        raise file_error("read", origin_of(source), error) from None
 
 
 def file_error(verb: str, path: str | PathLike[str], error: Exception) -> FileError:

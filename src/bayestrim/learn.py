@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -19,13 +19,15 @@ from bayestrim.classifier import Classifier
 from bayestrim.errors import LearnError, UnknownNameError, suggestion
 from bayestrim.network import BayesianNetwork, FloatArray, Variable
 from bayestrim.ranges import as_numbers, is_measurement, named_states, quantile_cuts, range_names
-from bayestrim.rows import MISSING, IntArray, as_number
+from bayestrim.rows import MISSING, IntArray, as_number, spellings
 from bayestrim.tables import Column, Table, as_table
 
 Structure = Literal["naive", "tree"]
 
 BINS = 5
 """Into how many ranges numbers are cut, unless the caller says."""
+JOIN = "/"
+"""Stands between the names of states that were joined."""
 MOST_STATES = 100
 """A column of more different texts than this tells rows apart and says nothing about new ones."""
 
@@ -67,6 +69,10 @@ class LearnReport:
     binned: dict[str, tuple[str, ...]]
     missing: dict[str, int]
     left_out: dict[str, str]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the report as plain dictionaries and lists."""
+        return asdict(self)
 
     def __str__(self) -> str:
         kind = "naive Bayes" if self.structure == "naive" else "tree-augmented naive Bayes"
@@ -206,6 +212,24 @@ def learn(
     return Learned(network, target, positives, report)
 
 
+def labels(table: Table, classifier: Classifier) -> IntArray:
+    """Return what a table says of the class: 1 where it is positive, 0 where it is negative, -1 where it is unknown.
+
+    States that were joined are known by their parts.
+    """
+    column = table.columns.get(classifier.target)
+    if column is None:
+        return np.full(len(table), MISSING)
+    whole = {state: int(state in classifier.positive) for state in classifier.network.states(classifier.target)}
+    parts = {part: side for state, side in whole.items() for part in state.split(JOIN)}
+    found = [_label(value, {**parts, **whole}) for value in column.values]
+    return np.array([*found, MISSING], dtype=np.int64)[column.codes]
+
+
+def _label(value: Any, sides: dict[str, int]) -> int:
+    return next((sides[word] for word in spellings(value) if word in sides), MISSING)
+
+
 def _checked_number(what: str, given: Any, least: int, *, whole: bool = False) -> float:
     kind: Any = numbers.Integral if whole else numbers.Real  # Any: mypy does not compare them
     if isinstance(given, bool) or not isinstance(given, kind) or not least <= given < math.inf:
@@ -310,7 +334,7 @@ def _class(
     sides = [[s for s in states if (s in positive) is side] for side in (True, False)]
     if not all(sides):
         raise LearnError(f"positive names {len(sides[0])} of the {len(states)} states of {target!r}; some must be left")
-    names = ["/".join(side) for side in sides]
+    names = [JOIN.join(side) for side in sides]
     joined = np.array([0 if state in positive else 1 for state in states] + [MISSING])
     return Variable(target, tuple(names)), joined[codes], (names[0],)
 

@@ -11,11 +11,10 @@ import json
 import math
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from os import PathLike, fspath
-from typing import IO, Any
+from typing import Any
 
 from bayestrim.errors import FormatError, suggestion
-from bayestrim.files import read_text
+from bayestrim.files import PathOrFile, origin_of, read_text
 from bayestrim.rows import as_number
 from bayestrim.tables import Table, read_table
 
@@ -61,7 +60,7 @@ class Prices:
         return Prices(costs, shared, self.origin, self.lines)
 
 
-def read_prices(source: str | PathLike[str] | IO[Any]) -> Prices:
+def read_prices(source: PathOrFile) -> Prices:
     """Read prices from a CSV or JSON file.
 
     Parameters
@@ -75,10 +74,9 @@ def read_prices(source: str | PathLike[str] | IO[Any]) -> Prices:
     >>> prices.costs["chol"], prices.setup_costs["blood sample"]
     (5.17, (2.1, ('chol', 'fbs')))
     """
-    name = fspath(source) if isinstance(source, str | PathLike) else str(getattr(source, "name", ""))
+    name = origin_of(source)
     if name.lower().endswith(".json"):
-        text = read_text(source) if isinstance(source, str | PathLike) else source.read()
-        return _from_json(text, name)
+        return _from_json(read_text(source), name)
     return _from_table(read_table(source))
 
 
@@ -135,12 +133,12 @@ def _sorted_out(found: Mapping[str, tuple[float, str]], origin: str, lines: Mapp
     return Prices(costs, {name: (found[name][0], tuple(members)) for name, members in shared.items()}, origin, lines)
 
 
-def _from_json(text: str | bytes, origin: str) -> Prices:
+def _from_json(text: str, origin: str) -> Prices:
     try:
         given = json.loads(text, object_pairs_hook=lambda pairs: _unique(pairs, origin))
     except json.JSONDecodeError as error:
         raise FormatError(f"this is not JSON: {error.msg}", origin, error.lineno, error.colno) from None
-    except (RecursionError, UnicodeDecodeError, ValueError) as error:
+    except (RecursionError, ValueError) as error:
         if isinstance(error, FormatError):
             raise
         raise FormatError("this is not JSON that holds prices", origin) from None

@@ -207,7 +207,7 @@ class _Codes(dict[Any, int]):
         number = as_number(value)
         if self._feature.cuts is not None and number is not None and value not in self._by_name:
             return self._feature.bin(number)
-        for name in _spellings(value):
+        for name in spellings(value):
             if name in self._by_name:
                 return self._by_name[name]
         if self._unknown == "missing":
@@ -240,11 +240,11 @@ def as_number(value: Any) -> float | None:
         return math.inf if value > 0 else -math.inf
 
 
-def _spellings(value: Any) -> list[str]:
+def spellings(value: Any) -> list[str]:
     """Return the state names that a value may stand for: 1, 1.0 and True are found under several."""
     if isinstance(value, str):
         number = as_number(value)  # a table may spell the state 1 as 1.0, and the other way round
-        return [value] if number is None else [value, *_spellings(number)]
+        return [value] if number is None else [value, *spellings(number)]
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, bool):

@@ -12,13 +12,13 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from os import PathLike
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from bayestrim.errors import EvidenceError, FormatError, UnknownNameError, suggestion
-from bayestrim.files import file_error
+from bayestrim.files import PathOrFile, file_error, origin_of
 from bayestrim.network import Variable
 from bayestrim.rows import MISSING, IntArray, UnknownStates, encode_column, is_missing
 
@@ -195,7 +195,7 @@ class _Seen(dict[Any, int]):
 
 
 def read_table(
-    source: str | PathLike[str] | IO[Any],
+    source: PathOrFile,
     *,
     delimiter: str | None = None,
     encoding: str | None = None,
@@ -214,7 +214,7 @@ def read_table(
     missing
         Cells that mean "not observed".
     """
-    origin = str(source) if isinstance(source, str | PathLike) else str(getattr(source, "name", "") or "")
+    origin = origin_of(source)
     try:
         if isinstance(source, str | PathLike):
             with open(source, "rb") as file:

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from enum import Enum
 from functools import cached_property
+from os import PathLike
+from typing import Any, get_args
 
-from bayestrim.classifier import Classifier
+from bayestrim import documents
+from bayestrim.classifier import Classifier, checked_threshold
+from bayestrim.files import PathOrFile, origin_of, read_text, write_file
 from bayestrim.problem import TrimProblem
-from bayestrim.result import Interval, ThresholdInterval
+from bayestrim.result import Interval, Kind, ThresholdInterval
+from bayestrim.saving import finite, of_problem, to_problem
+from bayestrim.version import __version__
+
+FORMAT = "bayestrim result"
+VERSION = 1
 
 
 class Status(Enum):
@@ -159,6 +170,53 @@ class Trimming:
         """The trimmed classifier: it reads the kept features alone and uses the new threshold."""
         return self.problem.classifier.restricted(self.features, self.threshold)
 
+    def to_dict(self, model: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """Return the answer as plain lists and dictionaries, which JSON can hold; None stands for infinite numbers.
+
+        Parameters
+        ----------
+        model
+            What else is known of the model: the path of its file and the file's sha256.
+        """
+        classifier = self.problem.classifier
+        return {
+            **_of_choice(self.choice),
+            "dropped": list(self.dropped),
+            "bound": self.bound,
+            "gap": self.gap,
+            "status": self.status.name,
+            "stop_reason": self.stop_reason.name,
+            "budget": finite(self.budget),
+            "tie_mass": self.tie_mass,
+            "irrelevant": list(self.irrelevant),
+            "alternatives": [_of_choice(choice) for choice in self.alternatives],
+            "engine": self.engine,
+            "stats": asdict(self.stats),
+            "model": {
+                "path": None,
+                "sha256": None,
+                **(model or {}),
+                "target": classifier.target,
+                "positive": list(classifier.positive),
+                "threshold": classifier.threshold,
+            },
+            "program": f"bayestrim {__version__}",
+            "version": VERSION,
+        }
+
+    def save(self, path: str | PathLike[str], model: Mapping[str, Any] | None = None) -> None:
+        """Write the answer, with all that was asked, to one JSON file that `load_result` reads.
+
+        Parameters
+        ----------
+        path
+            The file.
+        model
+            What else is known of the model: the path of its file and the file's sha256.
+        """
+        document = {"format": FORMAT, **self.to_dict(model), "problem": of_problem(self.problem)}
+        write_file(path, documents.dump(document).encode())
+
     def summary(self) -> str:
         """Return the answer in a few lines."""
         if self.status is Status.INFEASIBLE:
@@ -182,3 +240,58 @@ class Trimming:
             for other in self.alternatives
         ]
         return "\n".join(lines)
+
+
+def load_result(source: PathOrFile) -> Trimming:
+    """Read an answer that `Trimming.save` wrote, from a path or an open file.
+
+    It is believed as it stands: `verify` tells whether it is right.
+    """
+    return documents.load(read_text(source), origin_of(source), FORMAT, VERSION, _from_document)
+
+
+def _of_choice(choice: Choice) -> dict[str, Any]:
+    agreement = {"lower": choice.agreement.lower, "upper": choice.agreement.upper, "kind": choice.agreement.kind}
+    if choice.agreement.confidence is not None:
+        agreement["confidence"] = choice.agreement.confidence
+    return {
+        "features": list(choice.features),
+        "cost": choice.cost,
+        "threshold": choice.threshold,
+        "threshold_interval": [finite(choice.thresholds.low), finite(choice.thresholds.high)],
+        "agreement": agreement,
+    }
+
+
+def _to_choice(saved: Mapping[str, Any], problem: TrimProblem) -> Choice:
+    low, high = saved["threshold_interval"]
+    interval = ThresholdInterval(-math.inf if low is None else float(low), math.inf if high is None else float(high))
+    return Choice(
+        problem.classifier.checked_subset(saved["features"]),
+        float(saved["cost"]),
+        checked_threshold(saved["threshold"]),
+        interval,
+        _to_interval(saved["agreement"]),
+    )
+
+
+def _to_interval(saved: Mapping[str, Any]) -> Interval:
+    if saved["kind"] not in get_args(Kind):
+        raise ValueError(f"agreement of the kind {saved['kind']!r}")
+    return Interval(float(saved["lower"]), float(saved["upper"]), saved["kind"], saved.get("confidence"))
+
+
+def _from_document(saved: Mapping[str, Any]) -> Trimming:
+    problem = to_problem(saved["problem"])
+    return Trimming(
+        problem,
+        _to_choice(saved, problem),
+        float(saved["bound"]),
+        Status[saved["status"]],
+        StopReason[saved["stop_reason"]],
+        tuple(_to_choice(choice, problem) for choice in saved["alternatives"]),
+        tuple(saved["irrelevant"]),
+        float(saved["tie_mass"]),
+        str(saved["engine"]),
+        SearchStats(**saved["stats"]),
+    )

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from bayestrim.errors import FormatError, TooLargeError, UnknownNameError, suggestion
+from bayestrim.files import PathOrFile, origin_of
 from bayestrim.formats import _text, bif, net, uai, xdsl, xmlbif
 from bayestrim.memory import check_memory
 from bayestrim.network import BayesianNetwork
@@ -75,7 +76,7 @@ _BEFORE = re.compile(
 )
 
 
-def read_network(source: _text.PathOrFile, *, format: str | None = None) -> BayesianNetwork:
+def read_network(source: PathOrFile, *, format: str | None = None) -> BayesianNetwork:
     """Read a Bayesian network.
 
     Parameters
@@ -117,10 +118,10 @@ def read_network(source: _text.PathOrFile, *, format: str | None = None) -> Baye
     except (MemoryError, OverflowError, RecursionError) as error:
         if isinstance(error, TooLargeError):
             raise
-        raise TooLargeError(f"{_text.origin_of(source)}: this file needs more memory than there is") from error
+        raise TooLargeError(f"{origin_of(source)}: this file needs more memory than there is") from error
 
 
-def write_network(network: BayesianNetwork, target: _text.PathOrFile, *, format: str | None = None) -> None:
+def write_network(network: BayesianNetwork, target: PathOrFile, *, format: str | None = None) -> None:
     """Write a Bayesian network, so that `read_network` returns an equal one.
 
     Parameters
@@ -155,7 +156,7 @@ def write_network(network: BayesianNetwork, target: _text.PathOrFile, *, format:
             f"the first argument is the network to write, not {type(network).__name__}; of a classifier, write its "
             ".network, or use its save(path)"
         )
-    origin = _text.origin_of(target)
+    origin = origin_of(target)
     chosen = _by_suffix(origin) if format is None else _by_name(format)
     if chosen is None:
         raise UnknownNameError(f"{origin or 'the file'}: the suffix names no format; {_allowed()}")

@@ -5,14 +5,13 @@ from __future__ import annotations
 import codecs
 import gzip
 import io
-import os
 import re
 import zlib
 from os import PathLike
 from typing import IO, Any
 
 from bayestrim.errors import FormatError
-from bayestrim.files import file_error, write_file
+from bayestrim.files import PathOrFile, file_error, origin_of, write_file
 from bayestrim.formats._scan import Source
 
 MAX_BYTES = 128 * 2**20
@@ -31,14 +30,6 @@ _MARKS = (
 )
 _DECLARED = re.compile(rb"\s*<\?xml[^>]{0,100}?encoding\s*=\s*[\"']([A-Za-z0-9_.-]{1,40})[\"']")
 _PLAIN_CODEC = re.compile(r"(?:iso-?8859-\d+|windows-\d+|cp\d+|koi8-[ru]|shift_jis|euc-\w+|gb\w+|big5)")
-
-PathOrFile = str | PathLike[str] | IO[Any]
-
-
-def origin_of(source: PathOrFile) -> str:
-    """Return the name under which messages speak of a source or target."""
-    name = source if isinstance(source, str | PathLike) else getattr(source, "name", "")
-    return os.fspath(name) if isinstance(name, str | PathLike) else ""
 
 
 def read(source: PathOrFile) -> tuple[str, str]:

@@ -1,0 +1,121 @@
+"""Commands that search: trim; and what is done with their results."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from bayestrim.cli import BAD_INPUT, INTERRUPTED, PROVED, STOPPED
+from bayestrim.cli.options import as_json, output, quiet, takes_model, takes_prices
+from bayestrim.cli.output import check_writable, show, show_json
+from bayestrim.cli.sources import ModelQuestion, PriceQuestion, Source, names
+from bayestrim.cli.telling import told
+from bayestrim.trimming import Status, StopReason, Trimming
+
+
+def exit_code(result: Trimming) -> int:
+    """Return 0 if the answer is proved (to be the best, or within the gap asked for), 3 or 130 if it stopped before."""
+    if result.stop_reason is StopReason.INTERRUPTED:
+        return INTERRUPTED
+    if result.status is Status.INFEASIBLE:
+        return BAD_INPUT
+    proved = result.status is Status.OPTIMAL or result.stop_reason is StopReason.GAP
+    return PROVED if proved else STOPPED
+
+
+@click.command(
+    short_help="Find what to keep, and prove it.",
+    epilog="""\b
+Examples:
+  bayestrim trim quiz.bif --target Mastery --positive + --threshold 0.07 --budget 2
+  bayestrim trim alarm.bif --target HYPOVOLEMIA --features leaves --budget 4 --json
+  bayestrim trim heart.csv --learn --target num --positive 1,2,3,4 --costs heart_costs.csv --budget 200 -o trimmed.json
+""",
+)
+@takes_model
+@takes_prices
+@click.option(
+    "-b", "--budget", type=float, metavar="B", required=True, help="The most that the kept features may cost."
+)
+@click.option("--require", multiple=True, metavar="a,b,…", help="Features that must be kept.")
+@click.option("--forbid", multiple=True, metavar="a,b,…", help="Features that must not be kept.")
+@click.option("--max-features", type=int, metavar="K", help="Keep at most so many.")
+@click.option("--keep-threshold", is_flag=True, help="Use the old threshold; by default the best one is chosen.")
+@click.option("--alternatives", type=int, default=0, metavar="K", help="Also find the K next best choices.")
+@click.option(
+    "--engine",
+    type=click.Choice(["auto", "additive", "table", "sparse", "sampled", "circuit"]),
+    default="auto",
+    help="What computes agreements (default auto).",
+)
+@click.option("--time-limit", type=float, metavar="S", help="Stop after S seconds with the best so far.")
+@click.option("--evaluations", type=int, metavar="N", help="Stop after N evaluations with the best so far.")
+@click.option("--gap", type=float, default=0.0, metavar="G", help="Be content when at most G below the best.")
+@output("Also save the result, for predict, verify and report.")
+@quiet
+@as_json
+def trim(question: ModelQuestion, prices: PriceQuestion, **options: Any) -> int:
+    """Find the affordable features and the threshold that change the fewest decisions, and prove it.
+
+    Prints what to keep and drop, the new threshold, how many decisions stay the same, whether that is proved, and what
+    kind of instances change their decision.
+    """
+    from bayestrim import Limits, TrimProblem  # noqa: PLC0415
+    from bayestrim import trim as search  # noqa: PLC0415  (what searches is slow to import)
+
+    check_writable(options["output"])
+    classifier = question.classifier()
+    costs = prices.prices(classifier)
+    problem = TrimProblem(
+        classifier,
+        options["budget"],
+        costs.costs,
+        "keep" if options["keep_threshold"] else "optimal",
+        costs.setup_costs,
+        names(options["require"]),
+        names(options["forbid"]),
+        options["max_features"],
+    )
+    limits = Limits(options["time_limit"], options["evaluations"], options["gap"])
+    result = search(problem, alternatives=options["alternatives"], engine=options["engine"], limits=limits)
+    return _finish(result, options, {"path": question.source.origin, "sha256": question.source.sha256})
+
+
+def _finish(result: Trimming, options: dict[str, Any], model: dict[str, str]) -> int:
+    """Print a result, save it where that was asked for, and return the exit code."""
+    if options["as_json"]:
+        show_json(result.to_dict(model))
+    else:
+        show(told(result))
+    if options["output"] is not None:
+        result.save(options["output"], model)
+    return exit_code(result)
+
+
+@click.command(
+    short_help="Check a saved result.",
+    epilog="""\b
+Examples:
+  bayestrim verify trimmed.json
+""",
+)
+@click.argument("result")
+@click.option("--samples", type=int, default=100_000, metavar="N", help="Instances drawn where there are too many.")
+@click.option("--seed", type=int, default=0, metavar="N", help="Seed of the draw (default 0).")
+@as_json
+def verify(result: str, samples: int, seed: int, as_json: bool) -> int:
+    """Check a saved result from its network alone: what it says, and whether it is the best.
+
+    Nothing of what made the result is used. Each statement is right, wrong or could not be checked. The exit code is 2
+    if anything is wrong.
+    """
+    from bayestrim.verify import verify as check  # noqa: PLC0415
+
+    found = check(Source(result).result(), samples=samples, seed=seed)
+    if as_json:
+        checks = [{"name": c.name, "verdict": c.verdict.name, "detail": c.detail} for c in found.checks]
+        show_json({"ok": found.ok, "checks": checks})
+    else:
+        show(found.summary())
+    return PROVED if found.ok else BAD_INPUT

@@ -1,0 +1,407 @@
+"""The command line, run as people run it: a process of its own, its output and its exit code."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import io
+import json
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+from unittest import mock
+
+import pytest
+
+import bayestrim as bt
+from bayestrim.cli import COMMANDS, run
+
+ROOT = Path(__file__).parents[1]
+QUIZ = str(ROOT / "examples" / "quiz.bif")
+HEART = str(ROOT / "examples" / "data" / "heart.csv")
+COSTS = str(ROOT / "examples" / "data" / "heart_costs.csv")
+MASTERY = ["--target", "Mastery", "--positive", "+", "--threshold", "0.07"]
+HEARTS = [HEART, "--learn", "--target", "num", "--positive", "1,2,3,4"]
+INSTALLED = Path(sys.executable).with_name("bayestrim")
+COMMAND = [str(INSTALLED)] if INSTALLED.exists() else [sys.executable, "-m", "bayestrim"]
+
+
+def call(
+    *arguments: str,
+    given: bytes = b"",
+    code: int = 0,
+    process: bool = False,
+    limit: Callable[[], None] | None = None,
+    env: Mapping[str, str] | None = None,
+) -> Answer:
+    """Run the command, check its exit code and that errors are one line, and return what it printed.
+
+    A process of its own takes a second or so; where nothing depends on it, the command runs in this one.
+    """
+    answer = _process(arguments, given, limit, env) if process or limit or env else _here(arguments, given)
+    assert answer.code == code, answer.err
+    assert "Traceback" not in answer.err
+    if code == 2 and not answer.out:
+        assert answer.err.startswith("bayestrim: ")
+        assert answer.err.count("\n") == 1
+    return answer
+
+
+class Answer(NamedTuple):
+    """What a command printed, and its exit code."""
+
+    out: str
+    err: str
+    code: int
+
+
+def _process(
+    arguments: Sequence[str], given: bytes, limit: Callable[[], None] | None, env: Mapping[str, str] | None
+) -> Answer:
+    done = subprocess.run(
+        [*COMMAND, *arguments],
+        input=given,
+        capture_output=True,
+        check=False,
+        env={**os.environ, **(env or {})},
+        preexec_fn=limit,
+        cwd=ROOT,
+    )
+    return Answer(done.stdout.decode(), done.stderr.decode(), done.returncode)
+
+
+def _here(arguments: Sequence[str], given: bytes) -> Answer:
+    printed = io.BytesIO(), io.BytesIO()
+    out, err = (io.TextIOWrapper(stream, "utf-8", newline="", write_through=True) for stream in printed)
+    with (
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+        mock.patch("sys.stdin", io.TextIOWrapper(io.BytesIO(given))),
+    ):
+        code = run(arguments)
+    return Answer(printed[0].getvalue().decode(), printed[1].getvalue().decode(), code)
+
+
+@pytest.fixture(scope="module")
+def result(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Save the trimmed heart classifier."""
+    path = str(tmp_path_factory.mktemp("result") / "trimmed.json")
+    call("trim", *HEARTS, "--costs", COSTS, "--budget", "200", "-o", path, process=True)
+    return path
+
+
+def test_trim_prints_first_what_a_person_wants() -> None:
+    """Kept and dropped features with their costs, threshold, share of decisions, proof, and what changes."""
+    lines = call("trim", QUIZ, *MASTERY, "--budget", "6", "--cost", "Q1=5", process=True).out.splitlines()
+    assert lines[:6] == [
+        "Keep 2 of 3 features, for 6 of a budget of 6:",
+        "  Q1  5",
+        "  Q2  1",
+        "Drop Q3 (1)",
+        "New threshold: 0.169521 (it was 0.07); any in (0.0769231, 0.333333] decides alike",
+        "97.48% of decisions stay the same",
+    ]
+    assert lines[6].startswith("Proved: no affordable subset agrees more (")
+    assert lines[7:] == [
+        "What changes: 0.00% become positive, 2.52% become negative",
+        "  Q3=+ in 100% of the changes, 22% of all",
+        "  Q1=+ in 100% of the changes, 36% of all",
+        "  Q2=- in 100% of the changes, 37% of all",
+        "  2.52%: Q1=+, Q2=- becomes negative, which Q3=+ made positive",
+    ]
+
+
+def test_shared_costs_are_shown_once(result: str) -> None:
+    """The heart example: tests in a group share what is paid once, and the file says what was asked."""
+    found = bt.load_result(result)
+    assert found.cost == pytest.approx(197.2)
+    assert found.problem.setup_costs["blood sample"] == (2.1, ("chol", "fbs"))
+    text = call("trim", *HEARTS, "--costs", COSTS, "--budget", "200").out
+    assert "  + exercise imaging  101.9  for thalach, thal\n" in text
+
+
+def test_trim_as_json_names_the_model() -> None:
+    """The documented object, with the file's fingerprint."""
+    found = json.loads(call("trim", QUIZ, *MASTERY, "--budget", "2", "--json").out)
+    assert (found["features"], found["dropped"], found["status"]) == (["Q1", "Q2"], ["Q3"], "OPTIMAL")
+    assert found["model"]["path"] == QUIZ
+    assert found["model"]["sha256"] == hashlib.sha256(Path(QUIZ).read_bytes()).hexdigest()
+
+
+def test_exit_codes_tell_what_is_proved() -> None:
+    """0 proved, 3 stopped by a limit, 0 where the gap that was asked for is reached, 2 where nothing is affordable."""
+    many = [*HEARTS, "--budget", "6"]
+    assert "Not proved: the number of evaluations was reached" in call("trim", *many, "--evaluations", "20", code=3).out
+    assert "Not proved: the time was up" in call("trim", *many, "--time-limit", "0", code=3).out
+    assert call("trim", *many, "--gap", "1").out
+    text = call("trim", QUIZ, *MASTERY, "--budget", "1", "--require", "Q1,Q2", code=2).out
+    assert text == "Nothing can be kept: no subset keeps to the budget and the constraints.\n"
+
+
+def test_every_option_of_trim_reaches_the_search() -> None:
+    """Constraints, threshold and alternatives are those asked for."""
+    args = ["trim", QUIZ, *MASTERY, "--budget", "2", "--json"]
+    assert json.loads(call(*args, "--forbid", "Q1").out)["features"] == ["Q2", "Q3"]
+    assert json.loads(call(*args, "--max-features", "1").out)["features"] == ["Q1"]
+    assert json.loads(call(*args, "--keep-threshold").out)["threshold"] == 0.07
+    assert len(json.loads(call(*args, "--alternatives", "2").out)["alternatives"]) == 2
+    assert json.loads(call(*args, "--engine", "table", "--setup", "paper=1:Q2,Q3").out)["engine"] == "table"
+    assert "Q1" not in json.loads(call(*args, "--given", "Q1=+").out)["features"]
+
+
+def test_standard_input_is_a_minus_sign() -> None:
+    """Models, tables and rows can come from a pipe."""
+    assert call("trim", "-", *MASTERY, "-b", "2", given=Path(QUIZ).read_bytes()).out.startswith("Keep 2 of 3")
+    assert call("predict", QUIZ, "-", *MASTERY, given=b"Q1,Q2\n+,-\n,\n").out == (
+        "row,posterior,decision\n1,0.07692307692307691,positive\n2,0.1,positive\n"
+    )
+    text = call("convert", "-", "-", "--to", "uai", given=Path(QUIZ).read_bytes()).out
+    assert text.startswith("BAYES\n4\n")
+
+
+def test_learn_writes_every_format_and_predict_uses_them(tmp_path: Path) -> None:
+    """A table becomes a model, the model decides the table's rows, and accuracy is said where the class is known."""
+    for name in ("heart.bif", "heart.xdsl", "heart.json"):
+        args = ["learn", HEART, "--target", "num", "--positive", "1,2,3,4", "-o", str(tmp_path / name)]
+        assert call(*args).out.startswith(f"rows       297 of 297 in {HEART}\n")
+    model = str(tmp_path / "heart.json")
+    done = call("predict", model, HEART, "-o", str(tmp_path / "out.csv"), "--id", "age")
+    assert done.out == ""
+    assert "accuracy    85.19%" in done.err
+    lines = (tmp_path / "out.csv").read_text(encoding="utf-8").splitlines()
+    assert (lines[0], len(lines)) == ("row,posterior,decision,age", 298)
+    same = call("predict", str(tmp_path / "heart.bif"), HEART, "-t", "num", "-p", "1/2/3/4", "-q", "--id", "age")
+    assert (same.out.splitlines(), same.err) == (lines, "")
+    bif = call("learn", HEART, "--target", "num", "--positive", "1,2,3,4", "-o", "-")
+    assert bif.out == (tmp_path / "heart.bif").read_text(encoding="utf-8")
+
+
+def test_predict_compares_with_the_original(result: str, tmp_path: Path) -> None:
+    """The trimmed classifier decides from the kept columns alone; how often it agrees is observed."""
+    bt.learn(HEART, "num", positive=list("1234")).classifier().save(tmp_path / "heart.json")
+    found = json.loads(call("predict", result, HEART, "--compare", str(tmp_path / "heart.json"), "--json").out)
+    trimmed = bt.load_result(result)
+    expected = float(trimmed.agreement)
+    assert abs(found["agreement"] - expected) < 0.05
+    assert found["accuracy"] == pytest.approx(0.83, abs=0.02)
+    assert found["rows"] == len(found["decisions"]) == 297
+    kept = [trimmed.classifier.features.index(name) for name in trimmed.features]
+    assert kept == list(range(9))
+
+
+def test_rows_that_cannot_be_are_named(tmp_path: Path) -> None:
+    """A row of probability zero is impossible, and does not spoil the others."""
+    network = bt.BayesianNetwork(
+        [bt.Variable("C", ("yes", "no")), bt.Variable("F", ("a", "b"))],
+        {"F": ["C"]},
+        {"C": [0.5, 0.5], "F": [[1, 0], [1, 0]]},
+    )
+    bt.write_network(network, tmp_path / "n.bif")
+    text = call("predict", str(tmp_path / "n.bif"), "-", "--target", "C", given=b"F\na\nb\n").out
+    assert text == "row,posterior,decision\n1,0.5,positive\n2,,impossible\n"
+
+
+def test_describe_tells_what_there_is(tmp_path: Path) -> None:
+    """Variables without a target; with one, engine, size, worth of each feature."""
+    assert "Q1        +, -    Mastery" in call("describe", QUIZ).out
+    text = call("describe", QUIZ, *MASTERY).out
+    assert "engine     additive: the features are independent given the class" in text
+    assert "Q1       2       0.1026        26.82%\n" in text
+    found = json.loads(call("describe", QUIZ, *MASTERY, "--json").out)
+    assert [f["name"] for f in found["classifier"]["features"]] == ["Q1", "Q2", "Q3"]
+    assert found["classifier"]["decides_positive"] == pytest.approx(0.2682)
+    assert json.loads(call("describe", QUIZ, "--json").out)["roots"] == ["Mastery"]
+
+
+def test_evaluate_and_sdp_give_the_papers_figures() -> None:
+    """The quiz of the paper: ECA 91 % with the threshold 0.1, and SDP."""
+    text = call("evaluate", QUIZ, *MASTERY, "--keep", "Q1,Q3", "--new-threshold", "0.1").out
+    assert text.startswith("ECA  90.82% of decisions stay the same with the threshold 0.1\n")
+    found = json.loads(call("evaluate", QUIZ, *MASTERY, "--keep", "Q1,Q2", "--json").out)
+    assert found["maa"]["lower"] == pytest.approx(0.9748)
+    text = call("sdp", QUIZ, *MASTERY, "Q1=+", "--budget", "1").out
+    assert "stands     with probability 74.50% once all 2 other features are known" in text
+    found = json.loads(call("sdp", QUIZ, *MASTERY, "Q1=+", "--budget", "1", "--json").out)
+    best = max(found["next"], key=lambda item: item["expected_sdp"]["lower"])
+    assert found["best"]["expected_sdp"]["lower"] == pytest.approx(best["expected_sdp"]["lower"])
+    quiz = bt.Classifier(bt.read_network(QUIZ), "Mastery", "+", threshold=0.07).given({"Q1": "+"})
+    for item in found["next"]:
+        assert item["expected_sdp"]["lower"] == pytest.approx(float(bt.expected_sdp(quiz, [item["feature"]])))
+
+
+def test_verify_finds_what_was_altered(tmp_path: Path) -> None:
+    """A result is right; one whose figures were altered by hand is not, and the exit code says so."""
+    path = tmp_path / "r.json"
+    call("trim", QUIZ, *MASTERY, "-b", "2", "-o", str(path))
+    assert call("verify", str(path)).out.startswith("right")
+    path.write_text(path.read_text(encoding="utf-8").replace("0.9748", "0.9848"), encoding="utf-8")
+    done = call("verify", str(path), "--json", code=2)
+    assert not json.loads(done.out)["ok"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["trimm"], "there is no command 'trimm'; did you mean 'trim'?"),
+        (["trim", QUIZ, "--budgte", "2"], "No such option '--budgte'. Did you mean '--budget'?"),
+        (["trim", QUIZ, *MASTERY], "Missing option '-b' / '--budget'"),
+        (["trim", QUIZ, *MASTERY, "-b", "much"], "'much' is not a valid float"),
+        (["trim", QUIZ, *MASTERY, "-b", "-1"], "the budget is -1.0"),
+        (["trim", QUIZ, "-b", "2"], "--target is needed"),
+        (["trim", QUIZ, "-t", "Mastry", "-b", "2"], "no variable 'Mastry'; did you mean 'Mastery'?"),
+        (["trim", QUIZ, "-t", "Mastery", "-p", "x", "-b", "2"], "'Mastery' has no state 'x'"),
+        (
+            ["trim", QUIZ, *MASTERY, "-b", "2", "--require", "Q4"],
+            "'Q4' is not a feature of the classifier; known: 'Q1'",
+        ),
+        (["trim", QUIZ, *MASTERY, "-b", "2", "--cost", "Q4=1"], "'Q4' is not a feature; known: 'Q1'"),
+        (["trim", QUIZ, *MASTERY, "-b", "2", "--cost", "Q1"], "NAME=VALUE is needed"),
+        (["trim", QUIZ, *MASTERY, "-b", "2", "--cost", "Q1=dear"], "'dear' is not a number"),
+        (["trim", QUIZ, *MASTERY, "-b", "2", "--costs", COSTS], "heart_costs.csv:2: 'age' is not a feature"),
+        (["trim", QUIZ, *MASTERY, "-b", "2", "-o", "/nowhere/r.json"], "there is no folder /nowhere"),
+        (["trim", QUIZ, *MASTERY, "-b", "2", "-o", "/"], "this is a folder"),
+        (["trim", "none.bif", *MASTERY, "-b", "2"], "cannot read none.bif: No such file or directory"),
+        (["trim", str(ROOT), *MASTERY, "-b", "2"], "Is a directory"),
+        (["trim", HEART, "-t", "num", "-b", "2"], "this is a table; with --learn, a model is learnt from it"),
+        (["trim", "-", *MASTERY, "-b", "2"], "<stdin>: the file is empty"),
+        (["learn", HEART, "-t", "nim"], "the table has no column 'nim'; did you mean 'num'?"),
+        (["evaluate", QUIZ, *MASTERY, "-k", "Q9"], "'Q9' is not a feature of this classifier; known: 'Q1'"),
+        (["sdp", QUIZ, *MASTERY, "Q1=*"], "'Q1' has no state '*'"),
+        (["predict", QUIZ, HEART, *MASTERY], "there is no column of any feature (Q1, Q2, Q3, …)"),
+        (["verify", QUIZ], "this is not JSON"),
+        (["convert", QUIZ, "quiz.txt"], "the suffix names no format"),
+    ],
+    ids=lambda value: None if isinstance(value, str) else " ".join(value[:1] + value[-2:])[-30:],
+)
+def test_bad_input_is_one_line_and_two(arguments: list[str], message: str) -> None:
+    """Every error says what is wrong and what is allowed, on one line of standard error, with the exit code 2."""
+    answer = call(*arguments, code=2)
+    assert answer.out == ""
+    assert message in answer.err
+
+
+def test_truncated_and_unreadable_files(tmp_path: Path) -> None:
+    """A file cut in the middle is refused with its place; so is one that may not be read."""
+    half = tmp_path / "half.bif"
+    half.write_bytes(Path(QUIZ).read_bytes()[:300])
+    assert f"{half}:" in call("trim", str(half), *MASTERY, "-b", "2", code=2).err
+    saved = tmp_path / "r.json"
+    call("trim", QUIZ, *MASTERY, "-b", "2", "-o", str(saved))
+    saved.write_bytes(saved.read_bytes()[:500])
+    assert f"{saved}:" in call("verify", str(saved), code=2).err
+
+
+def test_a_full_disk_leaves_the_old_file(tmp_path: Path) -> None:
+    """Where no more can be written, the result is printed, the old file stays, nothing is left over."""
+    path = tmp_path / "r.json"
+    path.write_text("old", encoding="utf-8")
+
+    def small() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+
+    done = call("trim", QUIZ, *MASTERY, "-b", "2", "-o", str(path), code=2, limit=small)
+    assert done.out.startswith("Keep 2 of 3")
+    assert f"cannot write {path}" in done.err
+    assert path.read_text(encoding="utf-8") == "old"
+    assert os.listdir(tmp_path) == ["r.json"]
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="only Linux has a device that is always full")
+def test_a_full_standard_output_is_an_error() -> None:
+    """Not being able to print the answer is not success."""
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        done = subprocess.run([*COMMAND, "describe", QUIZ], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr == "bayestrim: cannot write standard output: No space left on device\n"
+
+
+def test_a_closed_pipe_is_quiet(tmp_path: Path) -> None:
+    """With `| head`, no complaint, however much is left to say."""
+    table = tmp_path / "rows.csv"
+    table.write_text("Q1\n" + "+\n" * 100_000, encoding="utf-8")
+    command = subprocess.Popen(
+        [*COMMAND, "predict", QUIZ, str(table), *MASTERY, "-q"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert command.stdout is not None
+    assert command.stderr is not None
+    assert command.stdout.readline() == b"row,posterior,decision\n"
+    command.stdout.close()
+    assert command.stderr.read() == b""
+    command.stderr.close()
+    assert command.wait() == 0
+
+
+def test_an_interruption_ends_with_130() -> None:
+    """Ctrl-C while reading ends at once, with one line and the code that shells expect."""
+    command = subprocess.Popen(
+        [*COMMAND, "describe", "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    time.sleep(1.5)
+    command.send_signal(signal.SIGINT)
+    _, err = command.communicate(timeout=20)
+    assert (command.returncode, err) == (130, b"bayestrim: interrupted\n")
+
+
+def test_unicode_names_and_odd_terminals(tmp_path: Path) -> None:
+    """Names in any script go in and out; a terminal that cannot show them gets escapes, not a crash."""
+    path = tmp_path / "größe.csv"
+    path.write_text("\ufeffKlasse;Größe, cm;疾病\nja;1,5;有\nnein;2,5;无\nja;3,5;有\n", encoding="utf-8")
+    args = ["learn", str(path), "--target", "Klasse", "--bins", "2"]
+    assert "ranges     Größe, cm: <3.5  >=3.5" in call(*args).out
+    assert "Gr\\xf6\\xdfe" in call(*args, env={"PYTHONIOENCODING": "ascii"}).out
+    model = str(tmp_path / "模型.bif")
+    call(*args, "-o", model)
+    text = call(
+        "trim", model, "-t", "Klasse", "-p", "ja", "-b", "1", "-f", '"Größe, cm",疾病', "--cost", "疾病=0.5"
+    ).out
+    assert "  疾病  0.5" in text
+
+
+def test_colours_are_for_terminals_without_no_color() -> None:
+    """A pipe gets no escape sequences; a terminal does, unless NO_COLOR is set."""
+    assert "\033" not in call("describe", QUIZ).out
+    script = shutil.which("script")
+    if script is None:
+        pytest.skip("script(1) makes the terminal for this test")
+    for no_color in (False, True):
+        env = {name: value for name, value in os.environ.items() if name != "NO_COLOR"} | {"TERM": "xterm"}
+        env |= {"NO_COLOR": "1"} if no_color else {}
+        line = " ".join([*COMMAND, "describe", QUIZ])
+        done = subprocess.run([script, "-qec", line, os.devnull], env=env, capture_output=True, text=True, check=True)
+        assert ("\033[1m" in done.stdout) is not no_color
+
+
+def test_help_and_version() -> None:
+    """Each command has a help text with examples; without a command there is help too."""
+    assert call("--version").out == f"bayestrim {bt.__version__}\n"
+    text = call().out
+    assert text == call("--help").out
+    for command in COMMANDS:
+        assert f"\n  {command} " in text
+        help_text = call(command, "--help").out
+        assert "Examples:" in help_text
+        assert f"bayestrim {command} " in help_text
+
+
+def test_shells_can_complete() -> None:
+    """The completion that the docs describe knows commands and options."""
+    env = {"_BAYESTRIM_COMPLETE": "bash_complete"}
+    assert "plain,trim" in call(env={**env, "COMP_WORDS": "bayestrim tr", "COMP_CWORD": "1"}).out
+    assert "plain,--budget" in call(env={**env, "COMP_WORDS": "bayestrim trim --bu", "COMP_CWORD": "2"}).out
+    assert "_bayestrim_completion" in call(env={"_BAYESTRIM_COMPLETE": "bash_source"}).out
+
+
+def test_warnings_are_one_line() -> None:
+    """What a reader warns of is said without a file and line of this program."""
+    text = Path(QUIZ).read_text(encoding="utf-8").replace("0.9", "0.899", 1)
+    done = call("describe", "-", given=text.encode())
+    assert done.err.startswith("bayestrim: warning: <stdin>: 1 table has rows that do not sum to 1")
+    assert done.err.count("\n") == 1
