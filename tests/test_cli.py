@@ -148,7 +148,7 @@ def test_exit_codes_tell_what_is_proved() -> None:
 def test_every_option_of_trim_reaches_the_search() -> None:
     """Constraints, threshold and alternatives are those asked for."""
     args = ["trim", QUIZ, *MASTERY, "--budget", "2", "--json"]
-    assert json.loads(call(*args, "--forbid", "Q1").out)["features"] == ["Q2", "Q3"]
+    assert json.loads(call(*args, "--forbid", "Q1").out)["dropped"] == ["Q1", "Q2", "Q3"]
     assert json.loads(call(*args, "--max-features", "1").out)["features"] == ["Q1"]
     assert json.loads(call(*args, "--keep-threshold").out)["threshold"] == 0.07
     assert len(json.loads(call(*args, "--alternatives", "2").out)["alternatives"]) == 2

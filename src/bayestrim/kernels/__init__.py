@@ -5,6 +5,7 @@ Kernels are plain Python over arrays: with ``NUMBA_DISABLE_JIT=1`` they run unco
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
@@ -26,6 +27,20 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
     No fast mathematics: bounds are only worth their proof, and carry infinities.
     """
     compiled: Callable[P, R] = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
+    return _forgiving(compiled)
+
+
+def _forgiving(compiled: Callable[P, R]) -> Callable[P, R]:
+    """Return a compiled function that also works where it cannot be kept: on a full disk it is made anew each time."""
+    cache: Any = getattr(compiled, "_cache", None)
+    keep = getattr(cache, "save_overload", None)
+    if keep is not None:
+
+        def try_to_keep(*arguments: Any) -> None:
+            with contextlib.suppress(OSError):
+                keep(*arguments)
+
+        cache.save_overload = try_to_keep
     return compiled
 
 
@@ -54,7 +69,7 @@ def inner(function: Callable[P, R]) -> Callable[P, R]:
     """Compile a function that only kernels call, without the part for calls from Python, which takes long to make."""
     options = {} if numba.config.DISABLE_JIT else {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
     compiled: Callable[P, R] = numba.njit(cache=True, nogil=True, error_model="numpy", **options)(function)
-    return compiled
+    return _forgiving(compiled)
 
 
 class _Announcement(event.Listener):  # type: ignore[misc]
