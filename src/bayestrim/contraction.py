@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import combinations, product
 from random import Random
 
@@ -22,6 +23,8 @@ Scope = tuple[int, ...]
 
 MOST_TRIES = 400
 """The most orders of elimination that are compared."""
+REMEMBERED = 256
+"""Plans that are remembered: classifiers that differ in the threshold or in a table's numbers have the same."""
 WORTH = 1 << 18
 """An order more is tried for about so many multiplications, for each table, that the best order so far takes."""
 NOISE = (0.05, 0.1, 0.2)
@@ -90,6 +93,14 @@ def plan_contraction(
     most
         How many numbers may be held at once. The plan that needs least is returned where none is within it.
     """
+    return _planned(tuple(map(tuple, scopes)), tuple(sorted(sizes.items())), tuple(keep), most)
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _planned(
+    scopes: tuple[Scope, ...], sizes_by_variable: tuple[tuple[int, int], ...], keep: Scope, most: float
+) -> Contraction:
+    sizes = dict(sizes_by_variable)
     random = Random(0)
     best: Contraction | None = None
     tries, tried = 2, 0

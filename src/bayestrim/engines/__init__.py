@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 from weakref import WeakKeyDictionary
 
 from bayestrim.classifier import Classifier
+from bayestrim.engines.relevance import relevant_features
 from bayestrim.engines.table import TableEngine
+from bayestrim.errors import ProblemError, suggestion
+from bayestrim.problem import Limits
 from bayestrim.result import Interval, MaxAgreement
 
 if TYPE_CHECKING:
-    from bayestrim.engines.additive import AdditiveEngine
+    from bayestrim.engines.independent import Independent
 
 
 class Engine(Protocol):
@@ -43,8 +47,96 @@ class Engine(Protocol):
 
 SMALL_TABLE = 1 << 16
 """Up to so many instances, the joint table answers soonest, whatever the classifier."""
+ENGINES = ("additive", "table", "circuit")
+"""The names of all engines, the most capable first."""
 
 _ENGINES: WeakKeyDictionary[Classifier, Engine] = WeakKeyDictionary()
+
+
+@dataclass(frozen=True)
+class EngineChoice:
+    """Which engine answers questions about a classifier, and why.
+
+    Attributes
+    ----------
+    name
+        The engine's name.
+    reason
+        Why, in words.
+    bits
+        The size of the space of the relevant features: the binary logarithm of the number of their instances.
+    relevant, irrelevant
+        The features that may change a decision, and those that surely change none.
+    """
+
+    name: str
+    reason: str
+    bits: float
+    relevant: tuple[str, ...]
+    irrelevant: tuple[str, ...]
+
+
+def choose(classifier: Classifier, engine: str = "auto", limits: Limits | None = None) -> EngineChoice:
+    """Choose the engine for a classifier.
+
+    Parameters
+    ----------
+    classifier
+        The classifier.
+    engine
+        The name of one that must be taken, or ``"auto"``.
+    limits
+        Its memory says how large a table may be, by default half of what is free.
+
+    Examples
+    --------
+    >>> import bayestrim as bt
+    >>> quiz = bt.Classifier(bt.read_network("examples/quiz.bif"), "Mastery", "+")
+    >>> choice = choose(quiz)
+    >>> choice.name, choice.bits, choice.reason
+    ('additive', 3.0, 'the features are independent of each other given the class')
+    """
+    if engine not in ("auto", *ENGINES):
+        raise ProblemError(f"there is no engine {engine!r}{suggestion(engine, ['auto', *ENGINES])}")
+    relevant = relevant_features(classifier)
+    if engine in ("auto", "additive"):
+        model = _independent(classifier)
+        if model is not None:
+            return _choice(
+                classifier, "additive", "the features are independent of each other given the class", relevant
+            )
+        if engine == "additive":
+            raise ProblemError(
+                "the additive engine needs features that are independent given the class, which d-separation does not "
+                "say of these; use engine='auto'"
+            )
+    if engine == "circuit":
+        return _choice(
+            classifier, "circuit", "asked for: a compiled circuit makes the table of all instances", relevant
+        )
+    return _choice(classifier, "table", "the table of all instances of the features fits in memory", relevant)
+
+
+def _choice(classifier: Classifier, name: str, reason: str, relevant: tuple[str, ...]) -> EngineChoice:
+    bits = sum(math.log2(len(classifier.network.variable(feature))) for feature in relevant)
+    irrelevant = tuple(feature for feature in classifier.features if feature not in relevant)
+    return EngineChoice(name, reason, bits, relevant, irrelevant)
+
+
+def make_engine(classifier: Classifier, choice: EngineChoice, limits: Limits | None = None) -> Engine:
+    """Return the engine that was chosen."""
+    if choice.name == "additive":
+        from bayestrim.engines.additive import AdditiveEngine  # noqa: PLC0415  (it compiles, which takes time to import)
+
+        model = _independent(classifier)
+        assert model is not None
+        return AdditiveEngine(classifier, model)
+    memory = limits.memory if limits else None
+    if choice.name == "circuit":
+        from bayestrim.engines.circuit import CircuitEngine  # noqa: PLC0415  (it needs an extra)
+
+        return CircuitEngine(classifier, memory, choice.irrelevant)
+    return TableEngine(classifier, memory, choice.irrelevant)
 
 
 def engine_for(classifier: Classifier) -> Engine:
@@ -52,15 +144,11 @@ def engine_for(classifier: Classifier) -> Engine:
     engine = _ENGINES.get(classifier)
     if engine is None:
         small = math.prod(len(variable) for variable in classifier.feature_variables) <= SMALL_TABLE
-        engine = None if small else additive_engine(classifier)
-        engine = _ENGINES[classifier] = engine or TableEngine(classifier)
+        engine = _ENGINES[classifier] = make_engine(classifier, choose(classifier, "table" if small else "auto"))
     return engine
 
 
-def additive_engine(classifier: Classifier) -> AdditiveEngine | None:
-    """Return the engine for features that are independent given the class, None where they are not."""
-    from bayestrim.engines.additive import AdditiveEngine  # noqa: PLC0415  (it compiles, which takes time to import)
+def _independent(classifier: Classifier) -> Independent | None:
     from bayestrim.engines.independent import independent  # noqa: PLC0415
 
-    model = independent(classifier)
-    return None if model is None else AdditiveEngine(classifier, model)
+    return independent(classifier)

@@ -10,7 +10,6 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 
 import numpy as np
 
@@ -161,10 +160,10 @@ class TableEngine:
         unsettled = float(mass.sum() - (table.positive[done] + table.negative[done]).sum())
         return float(mass.sum()), max(0.0, unsettled) if len(done) < len(tied) else 0.0
 
-    @cached_property
-    def exact(self) -> bool:
-        """Whether every decision is exact."""
-        return self.unsettled == 0
+    @property
+    def band(self) -> float:
+        """How near log-odds may come before 64-bit arithmetic is not trusted."""
+        return self._exact.band
 
     def eca(self, features: Sequence[str], threshold: float) -> Interval:
         """Return the expected agreement with the classifier that keeps the features and uses the threshold."""

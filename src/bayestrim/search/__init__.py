@@ -9,9 +9,8 @@ from os import PathLike
 from typing import Any
 
 from bayestrim.classifier import Classifier
-from bayestrim.engines import Engine
+from bayestrim.engines import Engine, choose, make_engine
 from bayestrim.engines.additive import AdditiveEngine
-from bayestrim.engines.independent import independent
 from bayestrim.engines.table import TableEngine
 from bayestrim.errors import ProblemError, suggestion
 from bayestrim.problem import Limits, SetupCosts, ThresholdRule, TrimProblem
@@ -70,7 +69,7 @@ def trim(  # noqa: PLR0913  (the package's main function: each argument stands f
         So many next best subsets are found, and proved to be, as well.
     strategy
         ``"branch-and-bound"`` and ``"exhaustive"`` prove; ``"greedy"`` and ``"information-gain"`` only look. ``"auto"``
-        is branch-and-bound where the features are independent given the class, otherwise exhaustive.
+        is branch-and-bound.
     engine
         What computes agreements: ``"additive"`` where the features are independent given the class, ``"table"``
         otherwise; ``"auto"`` finds out. ``"circuit"`` makes the table by way of a compiled circuit (extra ``sdd``).
@@ -134,9 +133,10 @@ def _search(request: Request, options: Mapping[str, Any], clock: Clock) -> Trimm
         return _impossible(problem, clock)
     if request.wanted == 1 and problem.affordable(problem.classifier.features):
         return _everything(problem, clock)
-    engine, strategy = _engine(problem.classifier, options["engine"]), options["strategy"]
+    choice = choose(problem.classifier, options["engine"], request.limits)
+    engine, strategy = make_engine(problem.classifier, choice, request.limits), options["strategy"]
     if strategy == "auto":
-        strategy = "branch-and-bound" if isinstance(engine, AdditiveEngine) else "exhaustive"
+        strategy = "branch-and-bound"
     if request.checkpoint is not None and strategy != "branch-and-bound":
         raise ProblemError(f"strategy {strategy!r} keeps no checkpoints; 'branch-and-bound' does")
     _ = engine.tie_mass  # takes a while where instances are many: within the time limit, not after it
@@ -166,25 +166,6 @@ def resume(
     gap = options.pop("gap")
     limits = Limits(gap=gap) if limits is None else limits
     return trim(problem, limits=limits, executor=executor, n_jobs=n_jobs, checkpoint=path, on_event=on_event, **options)
-
-
-ENGINES = ("auto", "additive", "table", "circuit")
-
-
-def _engine(classifier: Classifier, name: str) -> Engine:
-    if name not in ENGINES:
-        raise ProblemError(f"there is no engine {name!r}{suggestion(name, ENGINES)}")
-    if name == "circuit":
-        from bayestrim.engines.circuit import CircuitEngine  # noqa: PLC0415  (it needs an extra)
-
-        return CircuitEngine(classifier)
-    model = None if name == "table" else independent(classifier)
-    if name == "additive" and model is None:
-        raise ProblemError(
-            "the additive engine needs features that are independent given the class, which d-separation does not say "
-            "of these; use engine='auto'"
-        )
-    return TableEngine(classifier) if model is None else AdditiveEngine(classifier, model)
 
 
 Prices = tuple[Mapping[str, float] | None, SetupCosts | None, Sequence[str], Sequence[str], int | None]
@@ -241,6 +222,8 @@ def _result(request: Request, engine: Engine, outcome: Outcome, clock: Clock) ->
     irrelevant: Features = ()
     if isinstance(engine, AdditiveEngine):
         irrelevant = tuple(name for name in problem.classifier.features if name not in engine.model.names)
+    elif isinstance(engine, TableEngine):
+        irrelevant = engine.irrelevant
     bound = min(1.0, bound)
     clock.finish(choices[0].features, choices[0].agreement.lower, bound, outcome.evaluations, outcome.nodes)
     return Trimming(

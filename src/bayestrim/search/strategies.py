@@ -11,12 +11,14 @@ import numpy.typing as npt
 from bayestrim.engines import Engine
 from bayestrim.engines.additive import AdditiveEngine
 from bayestrim.engines.fine import Loss
+from bayestrim.engines.table import TableEngine
 from bayestrim.errors import ProblemError
 from bayestrim.network import FloatArray
 from bayestrim.purse import Purse
 from bayestrim.search.branch import branch_and_bound
 from bayestrim.search.contest import Contest, Features
 from bayestrim.search.events import Clock
+from bayestrim.search.general import table_search
 from bayestrim.search.run import Outcome, Request
 from bayestrim.search.start import by_rank, greedy, information_gain
 from bayestrim.trimming import StopReason
@@ -31,7 +33,11 @@ BATCH = 256
 
 def candidates(request: Request, engine: Engine) -> tuple[Features, Purse]:
     """Return the features that may be worth keeping, and what they cost."""
-    names = engine.model.names if isinstance(engine, AdditiveEngine) else request.problem.classifier.features
+    names = request.problem.classifier.features
+    if isinstance(engine, AdditiveEngine):
+        names = engine.model.names
+    elif isinstance(engine, TableEngine):
+        names = engine.features
     return names, request.purse_of(names)
 
 
@@ -45,13 +51,11 @@ def losses_of(request: Request, engine: Engine, features: Features) -> Iterator[
 
 
 def branch(request: Request, engine: Engine, clock: Clock) -> Outcome:
-    """Branch and bound (see module `branch`)."""
-    if not isinstance(engine, AdditiveEngine):
-        raise ProblemError(
-            "branch-and-bound needs features that are independent given the class, which d-separation does not say of "
-            "these; use strategy='exhaustive' (up to some 20 features), 'greedy' or 'information-gain'"
-        )
-    return branch_and_bound(request, engine, clock)
+    """Branch and bound (see the modules `branch` and `general`)."""
+    if isinstance(engine, AdditiveEngine):
+        return branch_and_bound(request, engine, clock)
+    assert isinstance(engine, TableEngine)
+    return table_search(request, engine, clock)
 
 
 def exhaustive(request: Request, engine: Engine, clock: Clock) -> Outcome:
