@@ -121,8 +121,8 @@ def test_spending_less_may_be_better() -> None:
 def test_pruning_too_much_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """A search that gives up branches that are slightly better than what it has does not find what brute force does."""
     monkeypatch.setattr(general, "ROUNDING", 0.03)
-    monkeypatch.setattr(general._Search, "_try", lambda *_: None)
-    problems = [larger_problem(seed, 9) for seed in range(20)]
+    monkeypatch.setattr(general._Search, "_best_of", lambda *_: None)
+    problems = [larger_problem(seed, 9) for seed in range(10)]
     exhaustive = [float(bt.trim(problem, strategy="exhaustive").agreement) for problem in problems]
     found = [float(bt.trim(problem).agreement) for problem in problems]
     assert found != pytest.approx(exhaustive, abs=CLOSE)
@@ -148,7 +148,8 @@ def test_a_start_from_a_few_features_does_not_change_the_optimum(monkeypatch: py
     found = bt.trim(problem)
     assert found.status is bt.Status.OPTIMAL
     assert float(found.agreement) == pytest.approx(float(bt.trim(problem, strategy="exhaustive").agreement), abs=CLOSE)
-    monkeypatch.setattr(general, "SLICE_CELLS", 1)
+    monkeypatch.setattr(general, "FEWEST_CELLS", 1)
+    monkeypatch.setattr(general, "PASSES", 0)
     monkeypatch.setattr(general, "ROOM", 2)
     sliced = bt.trim(problem)
     assert (sliced.features, sliced.agreement) == (found.features, found.agreement)
@@ -165,8 +166,12 @@ def test_a_search_that_stops_early_states_a_true_bound() -> None:
         assert result.status is bt.Status.FEASIBLE
         verify(result).raise_if_failed()
 
+    interrupted = []
+
     def interrupt(event: object) -> None:
-        raise KeyboardInterrupt
+        interrupted.append(event)
+        if len(interrupted) == 1:
+            raise KeyboardInterrupt
 
     result = bt.trim(problem, on_event=interrupt)
     assert best <= result.bound + CLOSE

@@ -113,6 +113,27 @@ class Space(NamedTuple):
     a: Floats
 
 
+class Limit(NamedTuple):
+    """Which subsets are of interest.
+
+    Attributes
+    ----------
+    loss
+        Those of less loss than this, if by more than `enough`.
+    enough
+        What rounding can do to a loss.
+    rise
+        By how much the loss of a subset that is found is raised to make the new limit.
+    alone
+        Whether one best subset is enough, so that what is found lowers the limit.
+    """
+
+    loss: float
+    enough: float
+    rise: float
+    alone: bool
+
+
 @inner
 def drop(
     p: Floats, n: Floats, a: Floats, to_p: Floats, to_n: Floats, to_a: Floats, before: int, states: int, after: int
@@ -249,9 +270,9 @@ def explore(
     kept: Masks,
     position: int,
     bound: float,
-    limits: tuple[float, float, float],
+    limit: Limit,
     most: int,
-    alone: bool,
+    most_cells: int,
     space: Space,
     found: Found,
     left: Open,
@@ -270,21 +291,18 @@ def explore(
         What the node keeps of the first `position` axes; modified, and put back.
     position, bound
         Where the node stands, and a lower bound of all losses below it.
-    limits
-        Subsets of less loss than the first are of interest, if by more than the second; losses found here are true to
-        the third.
-    most
-        So many evaluations are made at most, and at least one.
-    alone
-        Whether one best subset is enough, so that what is found lowers the limit.
+    limit
+        Which subsets are of interest.
+    most, most_cells
+        So many evaluations are made at most, and tables of so many cells; at least one node is gone through.
     space
         Work space.
     found, left
         Filled in.
     """
-    limit, enough, margin = limits
+    least = limit.loss - limit.enough
     count = len(order)
-    evaluations = nodes = finds = 0
+    evaluations = nodes = finds = work = 0
     # Tables on the path, by level: where each begins, its cells, and which axes the last one has.
     start, cells, has = np.zeros(count + 2, np.int64), np.zeros(count + 2, np.int64), np.ones(count, np.bool_)
     cells[0] = len(table.p)
@@ -297,7 +315,7 @@ def explore(
     at = position
     while at >= position:
         axis = order[at] if at < count else 0
-        hopeless = bounds[at] >= limit - enough
+        hopeless = bounds[at] >= least
         if phase[at] == INCLUDING:
             nodes += 1
             phase[at] = EXCLUDING
@@ -311,11 +329,12 @@ def explore(
                 found.lower[finds], found.upper[finds] = _leaf(table, space, start, cells, levels[at], has, kept, rule)
                 found.kept[finds] = kept
                 evaluations += 1
-                if found.lower[finds] < limit - enough:
-                    limit = min(limit, found.upper[finds] + 2 * margin) if alone else limit
+                work += cells[levels[at]]
+                if found.lower[finds] < least:
+                    least = min(least, found.upper[finds] + limit.rise - limit.enough) if limit.alone else least
                     finds += 1
                 phase[at] = DONE
-            elif evaluations >= most and nodes > 1:
+            elif nodes > 1 and (evaluations >= most or work >= most_cells):
                 phase[at] = INCLUDING
                 break
             elif spent + price <= prices.budget:
@@ -332,7 +351,8 @@ def explore(
             if not hopeless:
                 loss = 1 - _sum_out(table, space, start, cells, levels[at], has, axis)
                 evaluations += 1
-                if loss < limit - enough:
+                work += cells[levels[at]]
+                if loss < least:
                     at += 1
                     phase[at], levels[at], bounds[at] = INCLUDING, levels[at - 1] + 1, max(loss, bounds[at - 1])
                 else:
