@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from itertools import chain, combinations
 from random import Random
@@ -12,8 +12,8 @@ import numpy as np
 import bayestrim as bt
 from bayestrim import reference
 from bayestrim.engines.additive import AdditiveEngine
-from bayestrim.engines.fine import Loss, fine
-from bayestrim.engines.grid import make_grid
+from bayestrim.engines.fine import Fine, Loss, fine
+from bayestrim.engines.grid import Grid, make_grid
 from bayestrim.engines.independent import independent
 
 Features = tuple[str, ...]
@@ -47,9 +47,11 @@ def engine_of(classifier: bt.Classifier) -> AdditiveEngine:
     return AdditiveEngine(classifier, model)
 
 
-def grid_faults(judge: Judge, engine: AdditiveEngine, cells: int) -> Iterator[str]:
+def grid_faults(
+    judge: Judge, engine: AdditiveEngine, cells: int, make: Callable[..., Grid] = make_grid
+) -> Iterator[str]:
     """Yield the subsets whose exact loss the search's lattice of so many cells does not bracket."""
-    grid = make_grid(engine.model, engine.model.features, cells, leeway=engine.leeway)
+    grid = make(engine.model, engine.model.features, cells, leeway=engine.leeway)
     for features in subsets(engine.model.names):
         lower, upper = grid.losses(np.array([[name in features for name in engine.model.names]]))
         slack = grid.margin + engine.doubt
@@ -58,11 +60,13 @@ def grid_faults(judge: Judge, engine: AdditiveEngine, cells: int) -> Iterator[st
             yield f"{cells} cells, {features}: {lower[0]!r} to {upper[0]!r} with {slack!r}, not {float(loss)!r}"
 
 
-def fine_faults(judge: Judge, engine: AdditiveEngine, cells: int, random: Random) -> Iterator[str]:
+def fine_faults(
+    judge: Judge, engine: AdditiveEngine, cells: int, random: Random, make: Callable[..., Fine] = fine
+) -> Iterator[str]:
     """Yield the subsets whose exact losses, under the best and under other thresholds, a lattice does not bracket."""
     for features in subsets(engine.model.names):
         kept, dropped = engine._sides(features)
-        lattice = fine(engine.model, kept, dropped, cells, engine.leeway)
+        lattice = make(engine.model, kept, dropped, cells, engine.leeway)
         if not _brackets(lattice.best_loss(), judge.loss(features), engine.doubt):
             yield f"{cells} cells, {features}: {lattice.best_loss()}, not {float(judge.loss(features))!r}"
         threshold = random.choice([0.5, engine._classifier.threshold, random.random(), 0.0, 1.0])
