@@ -7,6 +7,7 @@ thousands of features were dropped and included in a row.
 
 from __future__ import annotations
 
+import copy
 from fractions import Fraction
 from typing import Any
 
@@ -16,7 +17,7 @@ import pytest
 
 import bayestrim as bt
 from bayestrim.kernels import lattice as kernels
-from bayestrim.search import branch
+from bayestrim.search import coordinator, descent
 
 FEATURES, STEPS = 100, 6000
 SIDES = ("p", "q")
@@ -56,30 +57,33 @@ def as_floats(mass: list[int], features: int) -> npt.NDArray[np.float64]:
 
 
 @pytest.fixture(scope="module")
-def last_slice() -> tuple[kernels.Lattice, kernels.Order, kernels.Stack, int]:
-    """Search a hundred near-even features for thousands of bounds, and return what the last slice left behind."""
+def slice_() -> tuple[kernels.Lattice, kernels.Order, kernels.Stack, int]:
+    """Search a hundred near-even features for thousands of bounds in one slice, and return what that left behind."""
     seen: dict[type, Any] = {}
     counts: list[tuple[int, int]] = []
 
     def watched(*arguments: Any) -> Any:
         done = kernels.explore(*arguments)
-        seen.update({type(argument): argument for argument in arguments})
-        counts.append((done[0], done[3]))
+        if not counts:
+            seen.update({type(argument): copy.deepcopy(argument) for argument in arguments})
+            counts.append((done[0], done[3]))
         return done
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(branch, "explore", watched)
-        bt.trim(near_even(FEATURES), 8, limits=bt.Limits(evaluations=STEPS + 20_000))
-    assert counts[-1][0] >= STEPS / 4
-    assert sum(count for count, _ in counts) >= STEPS
-    return seen[kernels.Lattice], seen[kernels.Order], seen[kernels.Stack], counts[-1][1]
+        patch.setattr(descent, "explore", watched)
+        patch.setattr(descent, "QUICK", STEPS)
+        patch.setattr(coordinator, "FIRST_SLICE", STEPS)
+        bt.trim(near_even(FEATURES), 8, limits=bt.Limits(evaluations=30_000))
+    evaluations, levels = counts[0]
+    assert evaluations >= STEPS
+    return seen[kernels.Lattice], seen[kernels.Order], seen[kernels.Stack], levels - 1  # the last may be half written
 
 
 def test_included_features_have_the_exact_distribution(
-    last_slice: tuple[kernels.Lattice, kernels.Order, kernels.Stack, int],
+    slice_: tuple[kernels.Lattice, kernels.Order, kernels.Stack, int],
 ) -> None:
     """At every open level, under each class, to a relative error of 10^-13."""
-    lattice, _, stack, levels = last_slice
+    lattice, _, stack, levels = slice_
     for level in range(levels):
         row = (kernels.SPARE_ROWS + kernels.LEVEL_ROWS * level) * lattice.width
         chosen = np.flatnonzero(stack.included[level])
@@ -90,10 +94,10 @@ def test_included_features_have_the_exact_distribution(
 
 
 def test_dropped_features_have_the_exact_tails(
-    last_slice: tuple[kernels.Lattice, kernels.Order, kernels.Stack, int],
+    slice_: tuple[kernels.Lattice, kernels.Order, kernels.Stack, int],
 ) -> None:
     """So does the chance that the dropped features turn a decision, at levels from the first to the deepest."""
-    lattice, order, stack, levels = last_slice
+    lattice, order, stack, levels = slice_
     for level in sorted({0, levels // 3, 2 * levels // 3, levels - 1}):
         row = (kernels.SPARE_ROWS + kernels.LEVEL_ROWS * level + 4) * lattice.width
         undecided = np.arange(FEATURES) >= stack.number[level, kernels.POSITION]
