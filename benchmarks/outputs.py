@@ -1,0 +1,61 @@
+"""Where the paper's evaluation puts its tables and pictures, and on what machine they were made."""
+
+from __future__ import annotations
+
+import csv
+import importlib.metadata
+import os
+import platform
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+FOLDER = Path(__file__).parent / "results"
+"""Committed, so that the documentation can show them."""
+
+
+def is_quick() -> bool:
+    """Tell whether only a glance is wanted: fewer cases, and nothing written."""
+    return "--quick" in sys.argv[1:]
+
+
+def write_table(name: str, header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Write a CSV file, unless only a glance is wanted."""
+    if not is_quick():
+        FOLDER.mkdir(exist_ok=True)
+        with (FOLDER / f"{name}.csv").open("w", newline="", encoding="utf-8") as file:
+            csv.writer(file, lineterminator="\n").writerows([header, *rows])
+
+
+def write_picture(name: str, figure: Any) -> None:
+    """Write a matplotlib figure as SVG without what changes from run to run, unless only a glance is wanted."""
+    if not is_quick():
+        FOLDER.mkdir(exist_ok=True)
+        figure.savefig(FOLDER / f"{name}.svg", metadata={"Date": None, "Creator": None}, dpi=120)
+
+
+def new_picture(columns: int, width: float, height: float) -> tuple[Any, Any]:
+    """Return a matplotlib figure and its axes, drawn without a screen."""
+    import matplotlib as mpl  # noqa: PLC0415  (an extra)
+
+    mpl.use("Agg")
+    mpl.rcParams["svg.hashsalt"] = "bayestrim"
+    from matplotlib import pyplot  # noqa: PLC0415
+
+    return pyplot.subplots(1, columns, figsize=(width, height), layout="constrained", squeeze=False)
+
+
+def machine(*packages: str) -> str:
+    """Return the machine and the versions of Python and some packages, in a line."""
+    known = []
+    for package in ("bayestrim", "numpy", "numba", *packages):
+        try:
+            known.append(f"{package} {importlib.metadata.version(package)}")
+        except importlib.metadata.PackageNotFoundError:
+            known.append(f"{package} (not installed)")
+    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else float("nan")
+    return (
+        f"{os.cpu_count()} cores ({platform.machine()}), load {load:.1f}, Python {platform.python_version()}, "
+        + ", ".join(known)
+    )
