@@ -78,6 +78,20 @@ def test_probabilities_that_lost_digits_are_left_to_other_engines() -> None:
     assert float(bt.maa(tiny, [])) == pytest.approx(float(reference.maa(tiny, []).value))
 
 
+def test_a_new_threshold_may_tie_where_the_old_one_could_not() -> None:
+    """With an old threshold of 0 or 1 nothing lies near the border, but posteriors may still lie near a new one."""
+    half = [[0.45, 0.45, 0.1], [0.6, 0.2, 0.2]]
+    for seed in range(8):
+        random = Random(seed)
+        tiny = random.choice([1e-200, 1e-100, 1e-12])
+        zero = [[0.0, 0.9, 0.1], [0.6, 0.2, 0.2]], [[1.0, 0.0], [0.5, 0.5]]
+        rare = [[1.5 * tiny, 1 - 1.5 * tiny], [tiny, 1 - tiny]], [[0.5, 0.5], [1 - tiny, tiny]]
+        for threshold in (0.0, 1.0, bt.NEVER_POSITIVE):
+            classifier = naive_bayes([*zero, *rare, half], threshold=threshold)
+            judge, engine = Judge(classifier), engine_of(classifier)
+            assert not list(fine_faults(judge, engine, random.choice(SIZES), random))
+
+
 def test_an_error_larger_than_the_whole_table_is_counted_once() -> None:
     """A value so rare that its error dwarfs the deviation is beyond the table, and neither lost nor doubled."""
     rare = [[[1 - 1e-12, 1e-12], [0.999, 0.001]], [[0.9, 0.1], [1 - 1e-15, 1e-15]], [[0.2, 0.8], [0.7, 0.3]]]

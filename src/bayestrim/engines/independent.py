@@ -101,9 +101,10 @@ class Independent:
 
     @cached_property
     def reach(self) -> float:
-        """What no logarithm of the odds or of a class's probability exceeds, nor the border where it is finite."""
+        """What no sum of log-odds, or of their terms, exceeds in size, nor the border where it is finite."""
         logs = [abs(self.bias) if abs(self.bias) < FOREVER else 0.0, abs(self.border) if self.finite else 0.0]
         logs += [float(-np.log(side[side > 0]).min(initial=0.0)) for f in self.features for side in (f.p, f.q)]
+        logs += [ENDLESS for f in self.features if np.abs(f.odds[np.isfinite(f.odds)]).max(initial=0.0) >= ENDLESS]
         return math.fsum(logs)
 
     @property
@@ -183,8 +184,6 @@ def independent(classifier: Classifier) -> Independent | None:
         return None
     matter = tuple(f for f in features if len(f.odds) > 1 and f.odds.max() - f.odds.min() > 0)
     model = Independent(matter, float(sides[0]), bias, border, 0.0)
-    if not model.finite:
-        return model
     band = max(classifier.exact_posteriors.band, 4 * model.noise)
     return replace(model, border=border - band, band=band)
 
