@@ -22,8 +22,12 @@ help:  ## list what there is
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $@
 
-demo: .venv/core  ## run the main job on a small example
-	@$(BIN)/python examples/quiz.py
+demo: .venv/core  ## trim a classifier for heart disease to a budget, and write a page about the result
+	@mkdir -p build
+	@$(BIN)/bayestrim trim examples/data/heart.csv --learn --target num --positive 1,2,3,4 \
+	    --costs examples/data/heart_costs.csv --budget 200 -o build/heart.json --report build/heart.html
+	@$(BIN)/bayestrim predict build/heart.json examples/data/heart.csv -o build/heart_decisions.csv
+	@echo "The result is in build/heart.json, a page about it in build/heart.html."
 
 test: lint types contracts  ## check style, types and imports, then run all tests and the code in the docs
 	$(BIN)/python -m pytest

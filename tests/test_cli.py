@@ -7,6 +7,7 @@ import hashlib
 import io
 import json
 import os
+import re
 import resource
 import shutil
 import signal
@@ -18,6 +19,7 @@ from pathlib import Path
 from typing import NamedTuple
 from unittest import mock
 
+import numpy as np
 import pytest
 
 import bayestrim as bt
@@ -83,6 +85,7 @@ def _here(arguments: Sequence[str], given: bytes) -> Answer:
     with (
         contextlib.redirect_stdout(out),
         contextlib.redirect_stderr(err),
+        contextlib.chdir(ROOT),
         mock.patch("sys.stdin", io.TextIOWrapper(io.BytesIO(given))),
     ):
         code = run(arguments)
@@ -405,3 +408,85 @@ def test_warnings_are_one_line() -> None:
     done = call("describe", "-", given=text.encode())
     assert done.err.startswith("bayestrim: warning: <stdin>: 1 table has rows that do not sum to 1")
     assert done.err.count("\n") == 1
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """Write a model whose best trimming takes hours to prove, and return the arguments that ask for it."""
+    random = np.random.default_rng(0)
+    names = [f"F{i}" for i in range(52)]
+    tables = {name: np.array([[p, 1 - p] for p in random.uniform(0.3, 0.7, 2)]) for name in names}
+    tables["C"] = np.array([0.4, 0.6])
+    variables = [bt.Variable(name, ("yes", "no")) for name in ("C", *names)]
+    path = tmp_path_factory.mktemp("large") / "large.bif"
+    bt.write_network(bt.BayesianNetwork(variables, {name: ["C"] for name in names}, tables), path)
+    return [str(path), "--target", "C", "--budget", "17"]
+
+
+def test_ctrl_c_gives_the_best_so_far(large: list[str], tmp_path: Path) -> None:
+    """A search tells how far it is; interrupted, it prints and saves the best so far with its gap."""
+    path = str(tmp_path / "r.json")
+    command = subprocess.Popen(
+        [*COMMAND, "trim", *large, "-o", path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert command.stderr is not None
+    lines = iter(command.stderr.readline, "")
+    told = next(line for line in lines if " evaluations" in line)
+    assert re.match(r"bayestrim: \d+\.\d s: \d+\.\d+% with \d+ features, at most \d+\.\d+%, gap ", told)
+    command.send_signal(signal.SIGINT)
+    out, _ = command.communicate(timeout=60)
+    assert command.returncode == 130
+    assert "Not proved: the search was interrupted; the best could agree " in out
+    assert bt.load_result(path).stop_reason is bt.StopReason.INTERRUPTED
+
+
+def test_a_stopped_search_is_resumed(large: list[str], tmp_path: Path) -> None:
+    """The checkpoint alone is enough to go on; it never falls back, and the result is written as by trim."""
+    kept = str(tmp_path / "kept")
+    files = ["-o", str(tmp_path / "r.json"), "-q"]
+    first = call("trim", *large, "--checkpoint", kept, "--evaluations", "3000", "--json", "-q", code=3)
+    again = call("resume", kept, "--time-limit", "1", "--workers", "2", "--json", *files, code=3)
+    before, after = json.loads(first.out), json.loads(again.out)
+    assert again.err == ""
+    assert after["agreement"]["lower"] >= before["agreement"]["lower"]
+    assert after["bound"] <= before["bound"]
+    assert after["stats"]["evaluations"] >= before["stats"]["evaluations"]
+    assert bt.load_result(tmp_path / "r.json").features == tuple(after["features"])
+    assert "is not" in call("resume", QUIZ, code=2).err
+
+
+def test_a_terminal_gets_a_live_line(large: list[str]) -> None:
+    """It is written over, and gone at the end."""
+    script = shutil.which("script")
+    if script is None:
+        pytest.skip("script(1) makes the terminal for this test")
+    line = " ".join([*COMMAND, "trim", *large, "--time-limit", "2"])
+    env = {**os.environ, "TERM": "xterm", "COLUMNS": "200"}
+    done = subprocess.run([script, "-qec", line, os.devnull], env=env, capture_output=True, check=False)
+    assert done.returncode == 3
+    assert b" evaluations\r\x1b[2K" in done.stdout
+    assert b"the time was up" in done.stdout
+
+
+def test_a_page_is_made_of_a_saved_result(result: str, tmp_path: Path) -> None:
+    """`report` writes what `trim --report` does."""
+    page = tmp_path / "page.html"
+    call("report", result, "-o", str(page), "--title", "Fewer tests")
+    assert "<title>Fewer tests" in page.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", ["quiz.py", "heart.py", "alarm.py"])
+def test_examples_run(name: str) -> None:
+    """Each prints something and ends well."""
+    done = subprocess.run([sys.executable, f"examples/{name}"], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.count("\n") > 5
+
+
+def test_the_demo_runs_the_heart_example(tmp_path: Path) -> None:
+    """The recipe of `make demo`, with its files elsewhere, writes a result, decisions and a page."""
+    recipe = (ROOT / "Makefile").read_text(encoding="utf-8").split("demo: .venv/core")[1].split("\ntest:")[0]
+    lines = [line.strip().lstrip("@") for line in recipe.replace("\\\n", " ").splitlines()[1:] if line.strip()]
+    for line in lines:
+        if line.startswith("$(BIN)/bayestrim"):
+            call(*line.replace("build/", f"{tmp_path}/").split()[1:])
+    assert sorted(os.listdir(tmp_path)) == ["heart.html", "heart.json", "heart_decisions.csv"]

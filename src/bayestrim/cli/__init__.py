@@ -24,6 +24,8 @@ COMPLETION = "_BAYESTRIM_COMPLETE"
 
 COMMANDS = {
     "trim": "trimming",
+    "resume": "trimming",
+    "report": "trimming",
     "verify": "trimming",
     "describe": "asking",
     "evaluate": "asking",

@@ -9,9 +9,14 @@ import click
 from bayestrim.cli import BAD_INPUT, INTERRUPTED, PROVED, STOPPED
 from bayestrim.cli.options import as_json, output, quiet, takes_model, takes_prices
 from bayestrim.cli.output import check_writable, show, show_json
+from bayestrim.cli.progress import progress
 from bayestrim.cli.sources import ModelQuestion, PriceQuestion, Source, names
 from bayestrim.cli.telling import told
 from bayestrim.trimming import Status, StopReason, Trimming
+
+STRATEGIES = ["auto", "branch-and-bound", "exhaustive", "greedy", "information-gain"]
+workers = click.option("--workers", type=int, metavar="N", help="Threads that search (-1: one for each processor).")
+page = click.option("--report", "page", metavar="PAGE.html", help="Also write a page about the result.")
 
 
 def exit_code(result: Trimming) -> int:
@@ -52,6 +57,12 @@ Examples:
 @click.option("--time-limit", type=float, metavar="S", help="Stop after S seconds with the best so far.")
 @click.option("--evaluations", type=int, metavar="N", help="Stop after N evaluations with the best so far.")
 @click.option("--gap", type=float, default=0.0, metavar="G", help="Be content when at most G below the best.")
+@click.option("--samples", type=int, metavar="N", help="Instances drawn by the sampled engine.")
+@click.option("--seed", type=int, metavar="N", help="Seed of what is drawn.")
+@click.option("--strategy", type=click.Choice(STRATEGIES), default="auto", help="How to search (default auto).")
+@click.option("--checkpoint", metavar="FILE", help="Keep what is known in FILE, and go on from it if it is there.")
+@workers
+@page
 @output("Also save the result, for predict, verify and report.")
 @quiet
 @as_json
@@ -64,7 +75,8 @@ def trim(question: ModelQuestion, prices: PriceQuestion, **options: Any) -> int:
     from bayestrim import Limits, TrimProblem  # noqa: PLC0415
     from bayestrim import trim as search  # noqa: PLC0415  (what searches is slow to import)
 
-    check_writable(options["output"])
+    for path in (options["output"], options["page"], options["checkpoint"]):
+        check_writable(path)
     classifier = question.classifier()
     costs = prices.prices(classifier)
     problem = TrimProblem(
@@ -77,20 +89,89 @@ def trim(question: ModelQuestion, prices: PriceQuestion, **options: Any) -> int:
         names(options["forbid"]),
         options["max_features"],
     )
-    limits = Limits(options["time_limit"], options["evaluations"], options["gap"])
-    result = search(problem, alternatives=options["alternatives"], engine=options["engine"], limits=limits)
+    limits = Limits(options["time_limit"], options["evaluations"], options["gap"], samples=options["samples"])
+    with progress(options["quiet"]) as listen:
+        result = search(
+            problem,
+            alternatives=options["alternatives"],
+            strategy=options["strategy"],
+            engine=options["engine"],
+            limits=limits,
+            n_jobs=options["workers"],
+            checkpoint=options["checkpoint"],
+            on_event=listen,
+            seed=options["seed"],
+        )
     return _finish(result, options, {"path": question.source.origin, "sha256": question.source.sha256})
 
 
-def _finish(result: Trimming, options: dict[str, Any], model: dict[str, str]) -> int:
-    """Print a result, save it where that was asked for, and return the exit code."""
+def _finish(result: Trimming, options: dict[str, Any], model: dict[str, str] | None) -> int:
+    """Print a result, save it and write its page where that was asked for, and return the exit code."""
     if options["as_json"]:
         show_json(result.to_dict(model))
     else:
         show(told(result))
     if options["output"] is not None:
         result.save(options["output"], model)
+    if options["page"] is not None and result.status is not Status.INFEASIBLE:
+        _write_page(result, options["page"])
     return exit_code(result)
+
+
+def _write_page(result: Trimming, path: str, title: str = "") -> None:
+    from bayestrim.report import write_report  # noqa: PLC0415
+
+    write_report(result, path, title=title)
+
+
+@click.command(
+    short_help="Go on with a search that was stopped.",
+    epilog="""\b
+Examples:
+  bayestrim trim big.bif --target C --budget 10 --checkpoint big.checkpoint --time-limit 3600
+  bayestrim resume big.checkpoint --time-limit 3600 -o trimmed.json
+""",
+)
+@click.argument("checkpoint")
+@click.option("--time-limit", type=float, metavar="S", help="Stop after S more seconds with the best so far.")
+@workers
+@page
+@output("Also save the result, for predict, verify and report.")
+@quiet
+@as_json
+def resume(checkpoint: str, time_limit: float | None, workers: int | None, **options: Any) -> int:
+    """Go on with a search from its checkpoint alone.
+
+    The file is kept up to date as before, so that this can be repeated until the answer is proved.
+    """
+    from bayestrim import Limits  # noqa: PLC0415
+    from bayestrim import resume as go_on  # noqa: PLC0415
+
+    for path in (options["output"], options["page"]):
+        check_writable(path)
+    with progress(options["quiet"]) as listen:
+        result = go_on(checkpoint, limits=Limits(time_limit), n_jobs=workers, on_event=listen)
+    return _finish(result, options, None)
+
+
+@click.command(
+    short_help="Write a page about a saved result.",
+    epilog="""\b
+Examples:
+  bayestrim report trimmed.json -o trimmed.html
+  bayestrim report trimmed.json -o trimmed.html --title "Fewer tests for heart disease"
+""",
+)
+@click.argument("result")
+@click.option("-o", "--output", required=True, metavar="PAGE.html", help="The page to write.")
+@click.option("--title", default="", metavar="TEXT", help="Its heading.")
+def report(result: str, output: str, title: str) -> None:
+    """Write one self-contained HTML page about a saved result, with a calculator that decides as it does.
+
+    It can be mailed, printed, and opened anywhere without a network.
+    """
+    check_writable(output)
+    _write_page(Source(result).result(), output, title)
 
 
 @click.command(

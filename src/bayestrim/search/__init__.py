@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
+from dataclasses import replace
 from os import PathLike
 from typing import Any
 
@@ -158,13 +159,12 @@ def resume(
     path
         What `trim` was given as its checkpoint; it is kept up to date as before.
     limits
-        When to stop, counted from now; the gap must be that of the search.
+        When to stop, counted from now; the gap stays that of the search.
     executor, n_jobs, on_event
         As for `trim`.
     """
     problem, options = read_checkpoint(path)
-    gap = options.pop("gap")
-    limits = Limits(gap=gap) if limits is None else limits
+    limits = replace(limits or Limits(), gap=options.pop("gap"))
     return trim(problem, limits=limits, executor=executor, n_jobs=n_jobs, checkpoint=path, on_event=on_event, **options)
 
 
