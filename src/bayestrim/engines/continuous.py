@@ -1,0 +1,131 @@
+"""The additive engine for Gaussian features: every answer is an interval that surely holds the truth."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+import numpy as np
+
+from bayestrim.continuous import GaussianNaiveBayes
+from bayestrim.engines.fine import Loss
+from bayestrim.engines.independent import ENDLESS, Feature, all_values, instance_count
+from bayestrim.engines.rungs import BoolArray, Ladder, Rung
+from bayestrim.engines.smooth import Told, smooth_model
+from bayestrim.result import NEVER_POSITIVE, Interval, MaxAgreement, ThresholdInterval
+
+NARROW = 5e-4
+"""How wide a certified interval may be."""
+MOST_LISTED = 1 << 17
+"""The most instances of kept features among which a threshold is looked for."""
+TURNING_RUNG = 2
+"""The rung on which a threshold is looked for."""
+
+
+class ContinuousEngine:
+    """Answers about a naive Bayes classifier with Gaussian features.
+
+    Parameters
+    ----------
+    classifier
+        The classifier.
+    """
+
+    name = "additive"
+    tie_mass = 0.0
+    """Numbers tie with probability zero."""
+
+    def __init__(self, classifier: GaussianNaiveBayes) -> None:
+        self.model = smooth_model(classifier)
+        self.ladder = Ladder(self.model)
+        self._threshold = classifier.threshold
+
+    def chosen(self, features: Iterable[str]) -> BoolArray:
+        """Return which features that matter are among some."""
+        wanted = set(features)
+        return np.array([name in wanted for name in self.model.names], dtype=bool)
+
+    def narrowing(self, features: Iterable[str], threshold: float | None = None) -> Iterator[Loss]:
+        """Give ever narrower bounds of the loss of some features, under the best threshold or a given one."""
+        chosen = self.chosen(features)
+        if threshold is None:
+            yield from self._climb(lambda rung: rung.loss(chosen))
+        elif 0 < threshold <= 1:
+            if threshold == 1:  # posteriors reach 1 by states alone
+                chosen &= np.array([isinstance(feature, Told) for feature in self.model.features], dtype=bool)
+            border = ENDLESS / 2 if threshold == 1 else _log_odds(threshold) - self.model.bias
+            yield from self._climb(lambda rung: rung.loss_at(chosen, threshold, border))
+        else:
+            nothing = np.zeros_like(chosen)
+            always = threshold <= 0
+            yield from self._climb(lambda rung: rung.fine(nothing).loss_at(-math.inf if always else math.inf, always, always))
+
+    def _climb(self, ask: Callable[[Rung], Loss]) -> Iterator[Loss]:
+        low, high = 0.0, 1.0
+        for rung in self.ladder:
+            loss = ask(rung)
+            low, high = max(low, loss.lower), min(high, loss.upper)
+            yield Loss(low, high)
+            if high - low <= NARROW:
+                return
+
+    def best_loss(self, features: Iterable[str]) -> Loss:
+        """Return bounds of the loss of some features under the best threshold."""
+        *_, loss = self.narrowing(features)
+        return loss
+
+    def mpa(self, features: Sequence[str]) -> Interval:
+        """Return the maximum potential agreement of the features."""
+        return _agreement(self.best_loss(features))
+
+    def eca(self, features: Sequence[str], threshold: float) -> Interval:
+        """Return the expected agreement with the classifier that keeps the features and uses the threshold."""
+        *_, loss = self.narrowing(features, threshold)
+        return _agreement(loss)
+
+    def maa(self, features: Sequence[str]) -> MaxAgreement:
+        """Return the best expected agreement over all thresholds, and a threshold that surely comes near it."""
+        thresholds = self._likely_cut(self.chosen(features))
+        threshold = thresholds.pick(self._threshold)
+        reached, best = self.eca(features, threshold), self.mpa(features)
+        value = Interval(reached.lower, max(reached.lower, min(best.upper, 1.0)), "certified")
+        return MaxAgreement(value, thresholds, threshold)
+
+    def _likely_cut(self, chosen: BoolArray) -> ThresholdInterval:
+        """Cut where a lattice says that decisions turn; among posteriors from states alone, between two of them."""
+        turn = self.ladder[TURNING_RUNG].fine(chosen).turn()
+        if not math.isfinite(turn):
+            return ThresholdInterval(-math.inf, 0.0) if turn < 0 else ThresholdInterval(1.0, math.inf)
+        threshold = _probability(turn + self.model.bias)
+        kept = [feature for feature, wanted in zip(self.model.features, chosen, strict=True) if wanted]
+        listed: list[Feature] = [feature.feature for feature in kept if isinstance(feature, Told)]
+        if len(listed) < len(kept) or instance_count(listed) > MOST_LISTED:
+            return ThresholdInterval(math.nextafter(threshold, 0.0), threshold)
+        odds, p, q = all_values(listed)
+        posteriors = np.array([_probability(w + self.model.bias) for w in np.unique(odds[(p > 0) | (q > 0)])])
+        low, high = posteriors[posteriors < threshold], posteriors[posteriors >= threshold]
+        return ThresholdInterval(
+            _clear(low[-1], math.inf) if len(low) else -math.inf, _clear(high[0], -math.inf) if len(high) else math.inf
+        )
+
+
+def _log_odds(threshold: float) -> float:
+    return math.log(threshold) - math.log1p(-threshold)
+
+
+def _clear(posterior: float, towards: float) -> float:
+    """Step over what rounding may have done to a posterior."""
+    return float(posterior + (1 if towards > posterior else -1) * 1e-12 * min(posterior, 1 - posterior))
+
+
+def _probability(log_odds: float) -> float:
+    odds = math.exp(-abs(log_odds))
+    return 1 / (1 + odds) if log_odds > 0 else odds / (1 + odds)
+
+
+def _agreement(loss: Loss) -> Interval:
+    low, high = (min(1.0, max(0.0, 1 - end)) for end in (loss.upper, loss.lower))
+    return Interval(low, high, "certified")
+
+
+assert NEVER_POSITIVE > 1
