@@ -12,7 +12,7 @@ from bayestrim.engines.fine import Loss
 from bayestrim.engines.independent import ENDLESS, Feature, all_values, instance_count
 from bayestrim.engines.rungs import BoolArray, Ladder, Rung
 from bayestrim.engines.smooth import Told, smooth_model
-from bayestrim.result import NEVER_POSITIVE, Interval, MaxAgreement, ThresholdInterval
+from bayestrim.result import Interval, MaxAgreement, ThresholdInterval
 
 NARROW = 5e-4
 """How wide a certified interval may be."""
@@ -45,34 +45,50 @@ class ContinuousEngine:
         wanted = set(features)
         return np.array([name in wanted for name in self.model.names], dtype=bool)
 
-    def narrowing(self, features: Iterable[str], threshold: float | None = None) -> Iterator[Loss]:
-        """Give ever narrower bounds of the loss of some features, under the best threshold or a given one."""
-        chosen = self.chosen(features)
-        if threshold is None:
-            yield from self._climb(lambda rung: rung.loss(chosen))
-        elif 0 < threshold <= 1:
-            if threshold == 1:  # posteriors reach 1 by states alone
-                chosen &= np.array([isinstance(feature, Told) for feature in self.model.features], dtype=bool)
-            border = ENDLESS / 2 if threshold == 1 else _log_odds(threshold) - self.model.bias
-            yield from self._climb(lambda rung: rung.loss_at(chosen, threshold, border))
-        else:
-            nothing = np.zeros_like(chosen)
-            always = threshold <= 0
-            yield from self._climb(lambda rung: rung.fine(nothing).loss_at(-math.inf if always else math.inf, always, always))
+    def narrowing(self, features: Iterable[str], threshold: float | None = None, first: int = 0) -> Iterator[Loss]:
+        """Give ever narrower bounds of the loss of some features.
 
-    def _climb(self, ask: Callable[[Rung], Loss]) -> Iterator[Loss]:
+        Parameters
+        ----------
+        features
+            The features that are kept.
+        threshold
+            The new threshold; None for the best one.
+        first
+            The rung to begin with.
+        """
         low, high = 0.0, 1.0
-        for rung in self.ladder:
-            loss = ask(rung)
+        ask = self._question(self.chosen(features), threshold)
+        for place in range(first, len(self.ladder)):
+            loss = ask(self.ladder[place])
             low, high = max(low, loss.lower), min(high, loss.upper)
             yield Loss(low, high)
-            if high - low <= NARROW:
-                return
+
+    def _question(self, chosen: BoolArray, threshold: float | None) -> Callable[[Rung], Loss]:
+        """Return what to ask of a rung about some features."""
+        if threshold is None:
+            return lambda rung: rung.loss(chosen)
+        if not 0 < threshold <= 1:
+            nothing, always = np.zeros_like(chosen), threshold <= 0
+            border = -math.inf if always else math.inf
+            return lambda rung: rung.fine(nothing).loss_at(border, always, always)
+        if threshold == 1:  # posteriors reach 1 by states alone
+            states = chosen & np.array([isinstance(feature, Told) for feature in self.model.features], dtype=bool)
+            return lambda rung: rung.loss_at(states, 1.0, ENDLESS / 2)
+        border = _log_odds(threshold) - self.model.bias
+        return lambda rung: rung.loss_at(chosen, threshold, border)
+
+    def _narrowed(self, features: Iterable[str], threshold: float | None = None) -> Loss:
+        """Return bounds that are narrow, or as narrow as can be."""
+        loss = Loss(0.0, 1.0)
+        for loss in self.narrowing(features, threshold):
+            if loss.upper - loss.lower <= NARROW:
+                break
+        return loss
 
     def best_loss(self, features: Iterable[str]) -> Loss:
         """Return bounds of the loss of some features under the best threshold."""
-        *_, loss = self.narrowing(features)
-        return loss
+        return self._narrowed(features)
 
     def mpa(self, features: Sequence[str]) -> Interval:
         """Return the maximum potential agreement of the features."""
@@ -80,8 +96,7 @@ class ContinuousEngine:
 
     def eca(self, features: Sequence[str], threshold: float) -> Interval:
         """Return the expected agreement with the classifier that keeps the features and uses the threshold."""
-        *_, loss = self.narrowing(features, threshold)
-        return _agreement(loss)
+        return _agreement(self._narrowed(features, threshold))
 
     def maa(self, features: Sequence[str]) -> MaxAgreement:
         """Return the best expected agreement over all thresholds, and a threshold that surely comes near it."""
@@ -127,5 +142,3 @@ def _agreement(loss: Loss) -> Interval:
     low, high = (min(1.0, max(0.0, 1 - end)) for end in (loss.upper, loss.lower))
     return Interval(low, high, "certified")
 
-
-assert NEVER_POSITIVE > 1

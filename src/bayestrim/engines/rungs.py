@@ -60,7 +60,6 @@ class Rung:
         assert sum(len(placed.p) - 1 for placed in self.placed) < cells
         sides = [[placed.p.sum(axis=1), placed.q.sum(axis=1)] for placed in self.placed]
         self._waves = np.array([[np.fft.rfft(side, cells) for side in both] for both in sides])
-        self._losses: dict[bytes, Loss] = {}
 
     @cached_property
     def margin(self) -> float:
@@ -92,11 +91,8 @@ class Rung:
 
     def fine(self, chosen: BoolArray) -> Fine:
         """Return the distributions of the kept and of the dropped features."""
-        return self.fine_of(self.product(chosen), self.product(~chosen), chosen, ~chosen)
-
-    def fine_of(self, kept: ComplexArray, dropped: ComplexArray, chosen: BoolArray, others: BoolArray) -> Fine:
-        """Return the same for distributions whose transforms are known."""
-        masses = np.maximum(np.fft.irfft(np.stack([kept, dropped]), self.cells), 0.0)
+        products = np.stack([self.product(chosen), self.product(~chosen)])
+        masses = np.maximum(np.fft.irfft(products, self.cells), 0.0)
         sides = [
             Distribution(
                 0,
@@ -107,16 +103,17 @@ class Rung:
                 sum(placed.high for placed in features),
                 0.0,
             )
-            for mass, features in zip(masses, (self._some(chosen), self._some(others)), strict=True)
+            for mass, features in zip(masses, (self._some(chosen), self._some(~chosen)), strict=True)
         ]
         return Fine(self.model, sides[0], sides[1], self.step, self.margin)  # type: ignore[arg-type]
 
     def loss(self, chosen: BoolArray) -> Loss:
         """Return bounds of the loss of some features under the best threshold."""
-        key = chosen.tobytes()
-        if key not in self._losses:
-            self._losses[key] = self.fine(chosen).best_loss()
-        return self._losses[key]
+        return self.fine(chosen).best_loss()
+
+    def estimate(self, chosen: BoolArray) -> float:
+        """Return about the loss of some features under the best threshold."""
+        return self.loss(chosen).upper - self.margin
 
     def loss_at(self, chosen: BoolArray, threshold: float, border: float) -> Loss:
         """Return bounds of the loss of some features under a threshold above 0, and at most 1."""
