@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from bayestrim import reference
 from bayestrim.agreement import eca, expected_sdp, maa, mpa, sdp, tie_mass
 from bayestrim.classifier import Classifier
+from bayestrim.continuous import DiscreteFeature, GaussianFeature, GaussianNaiveBayes
 from bayestrim.errors import (
     BayestrimError,
     CheckpointError,
@@ -46,12 +47,18 @@ __all__ = [
     "Classifier",
     "ClassifierError",
     "ColumnWarning",
+<<<<<<< HEAD
     "Description",
+=======
+    "DiscreteFeature",
+>>>>>>> 49db179 (Trim naive Bayes with Gaussian features: hooks, tests, proof)
     "Event",
     "EvidenceError",
     "FeatureWorth",
     "FileError",
     "FormatError",
+    "GaussianFeature",
+    "GaussianNaiveBayes",
     "ImpossibleEvidenceError",
     "Interval",
     "LearnError",

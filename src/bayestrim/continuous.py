@@ -359,9 +359,7 @@ class GaussianNaiveBayes(Classifier):
             raise ClassifierError(f"features must be a list of names, not {features!r}")
         wanted = set(features)
         for name in sorted(wanted - set(self.features), key=str):
-            raise ClassifierError(
-                f"{name!r} is not a feature of this classifier{suggestion(str(name), self.features)}"
-            )
+            raise ClassifierError(f"{name!r} is not a feature of this classifier{suggestion(str(name), self.features)}")
         return tuple(feature for feature in self.features if feature in wanted)
 
     def sample(self, count: int, generator: np.random.Generator) -> FloatArray:
@@ -380,9 +378,7 @@ class GaussianNaiveBayes(Classifier):
 
     def _with(self, parts: Sequence[Feature], threshold: float, prior: float) -> GaussianNaiveBayes:  # type: ignore[override]
         ignored = (self.ignored | set(self.features)) - {part.name for part in parts}
-        return GaussianNaiveBayes(
-            parts, prior, threshold, target=self.target, classes=self._classes, ignored=ignored
-        )
+        return GaussianNaiveBayes(parts, prior, threshold, target=self.target, classes=self._classes, ignored=ignored)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the classifier to one JSON file that a person can read and `load` restores bit by bit."""

@@ -23,6 +23,7 @@ import numpy.typing as npt
 
 from bayestrim import inference, reference
 from bayestrim.classifier import Classifier
+from bayestrim.continuous import GaussianNaiveBayes
 from bayestrim.errors import ProblemError, TooLargeError, VerificationError
 from bayestrim.problem import TrimProblem
 from bayestrim.result import NEVER_POSITIVE, Interval
@@ -442,6 +443,8 @@ def _limit(positive: int, mass: int) -> float:
 def _count_all(result: Trimming) -> _Enumeration | None:
     """Return a judge by brute force, or None where instances are too many or their probabilities too long."""
     classifier = result.problem.classifier
+    if isinstance(classifier, GaussianNaiveBayes):
+        return None
     needed = classifier.network.ancestral([classifier.target, *classifier.features, *classifier.evidence])
     if math.prod(len(variable) for variable in needed.variables) > MOST_WORLDS:
         return None
@@ -529,7 +532,8 @@ class _Sampling:
         size = max(1, CELLS // max(1, len(places)))
         rows = self._rows[part]
         for start in range(0, len(rows), size):
-            yield rows[start : start + size, places].astype(np.int64)
+            batch = rows[start : start + size, places]
+            yield batch if batch.dtype.kind == "f" else batch.astype(np.int64)
 
 
 def _draw_some(result: Trimming, samples: int, seed: int) -> _Sampling | str:
@@ -545,8 +549,10 @@ def _draw_some(result: Trimming, samples: int, seed: int) -> _Sampling | str:
 
 def _draw(classifier: Classifier, samples: int, seed: int) -> npt.NDArray[Any]:
     """Return instances of the features that agree with the evidence, as state numbers [instances, features]."""
-    network = classifier.network.ancestral([classifier.target, *classifier.features, *classifier.evidence])
     generator = np.random.default_rng(seed)
+    if isinstance(classifier, GaussianNaiveBayes):
+        return classifier.sample(samples, generator)
+    network = classifier.network.ancestral([classifier.target, *classifier.features, *classifier.evidence])
     smallest = np.min_scalar_type(max(len(variable) for variable in network.variables))
     size = min(samples, max(1, CELLS // len(network.variables)))
     found: list[npt.NDArray[Any]] = []

@@ -9,14 +9,23 @@ from typing import TYPE_CHECKING, Protocol
 from weakref import WeakKeyDictionary
 
 from bayestrim.classifier import Classifier
+<<<<<<< HEAD
 from bayestrim.engines.relevance import relevant_features
+=======
+from bayestrim.continuous import GaussianNaiveBayes
+>>>>>>> 49db179 (Trim naive Bayes with Gaussian features: hooks, tests, proof)
 from bayestrim.engines.table import TableEngine
 from bayestrim.errors import ProblemError, suggestion
 from bayestrim.problem import Limits
 from bayestrim.result import Interval, MaxAgreement
 
 if TYPE_CHECKING:
+<<<<<<< HEAD
     from bayestrim.engines.independent import Independent
+=======
+    from bayestrim.engines.additive import AdditiveEngine
+    from bayestrim.engines.continuous import ContinuousEngine
+>>>>>>> 49db179 (Trim naive Bayes with Gaussian features: hooks, tests, proof)
 
 
 class Engine(Protocol):
@@ -142,13 +151,28 @@ def make_engine(classifier: Classifier, choice: EngineChoice, limits: Limits | N
 def engine_for(classifier: Classifier) -> Engine:
     """Return the engine for a classifier, the same one for as long as it lives (or an equal one that asked first)."""
     engine = _ENGINES.get(classifier)
+    if engine is None and isinstance(classifier, GaussianNaiveBayes):
+        engine = _ENGINES[classifier] = continuous_engine(classifier)
     if engine is None:
         small = math.prod(len(variable) for variable in classifier.feature_variables) <= SMALL_TABLE
         engine = _ENGINES[classifier] = make_engine(classifier, choose(classifier, "table" if small else "auto"))
     return engine
 
 
+<<<<<<< HEAD
 def _independent(classifier: Classifier) -> Independent | None:
+=======
+def continuous_engine(classifier: GaussianNaiveBayes) -> ContinuousEngine:
+    """Return the engine for features that are numbers."""
+    from bayestrim.engines.continuous import ContinuousEngine  # noqa: PLC0415  (it compiles as well)
+
+    return ContinuousEngine(classifier)
+
+
+def additive_engine(classifier: Classifier) -> AdditiveEngine | None:
+    """Return the engine for features that are independent given the class, None where they are not."""
+    from bayestrim.engines.additive import AdditiveEngine  # noqa: PLC0415  (it compiles, which takes time to import)
+>>>>>>> 49db179 (Trim naive Bayes with Gaussian features: hooks, tests, proof)
     from bayestrim.engines.independent import independent  # noqa: PLC0415
 
     return independent(classifier)

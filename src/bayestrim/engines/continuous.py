@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 import numpy as np
 
 from bayestrim.continuous import GaussianNaiveBayes
-from bayestrim.engines.fine import Loss
+from bayestrim.engines.fine import Fine, Loss
 from bayestrim.engines.independent import ENDLESS, Feature, all_values, instance_count
 from bayestrim.engines.rungs import BoolArray, Ladder, Rung
 from bayestrim.engines.smooth import Told, smooth_model
@@ -18,6 +18,8 @@ NARROW = 5e-4
 """How wide a certified interval may be."""
 MOST_LISTED = 1 << 17
 """The most instances of kept features among which a threshold is looked for."""
+IGNORED = 1e-6
+"""So little mass of infinite log-odds is not worth a threshold of its own."""
 TURNING_RUNG = 2
 """The rung on which a threshold is looked for."""
 
@@ -38,7 +40,7 @@ class ContinuousEngine:
     def __init__(self, classifier: GaussianNaiveBayes) -> None:
         self.model = smooth_model(classifier)
         self.ladder = Ladder(self.model)
-        self._threshold = classifier.threshold
+        self._classifier = classifier.restricted(classifier.features)  # a copy, so that the original may be let go
 
     def chosen(self, features: Iterable[str]) -> BoolArray:
         """Return which features that matter are among some."""
@@ -96,19 +98,26 @@ class ContinuousEngine:
 
     def eca(self, features: Sequence[str], threshold: float) -> Interval:
         """Return the expected agreement with the classifier that keeps the features and uses the threshold."""
+        constant = not 0 < self._classifier.threshold <= 1
+        if constant and 0 < threshold <= 1:  # the other one's decisions, then, are compared with a constant
+            other = ContinuousEngine(self._classifier.restricted(features, threshold))
+            return other.eca([], self._classifier.threshold)
         return _agreement(self._narrowed(features, threshold))
 
     def maa(self, features: Sequence[str]) -> MaxAgreement:
         """Return the best expected agreement over all thresholds, and a threshold that surely comes near it."""
         thresholds = self._likely_cut(self.chosen(features))
-        threshold = thresholds.pick(self._threshold)
+        threshold = thresholds.pick(self._classifier.threshold)
         reached, best = self.eca(features, threshold), self.mpa(features)
         value = Interval(reached.lower, max(reached.lower, min(best.upper, 1.0)), "certified")
         return MaxAgreement(value, thresholds, threshold)
 
     def _likely_cut(self, chosen: BoolArray) -> ThresholdInterval:
         """Cut where a lattice says that decisions turn; among posteriors from states alone, between two of them."""
-        turn = self.ladder[TURNING_RUNG].fine(chosen).turn()
+        lattice, old = self.ladder[TURNING_RUNG].fine(chosen), self._classifier.threshold
+        if 0 < old < 1 and not (lattice.kept.p.any() or lattice.kept.q.any()):  # any threshold does for certainties
+            return ThresholdInterval(math.nextafter(old, 0.0), old)
+        turn = _turn(lattice)
         if not math.isfinite(turn):
             return ThresholdInterval(-math.inf, 0.0) if turn < 0 else ThresholdInterval(1.0, math.inf)
         threshold = _probability(turn + self.model.bias)
@@ -122,6 +131,19 @@ class ContinuousEngine:
         return ThresholdInterval(
             _clear(low[-1], math.inf) if len(low) else -math.inf, _clear(high[0], -math.inf) if len(high) else math.inf
         )
+
+
+def _turn(lattice: Fine) -> float:
+    """Return about which log-odds of kept features turn the best decision, with what is infinite on its own side."""
+    turn, kept = lattice.turn(), lattice.kept
+    seen = np.flatnonzero((kept.p > 0) | (kept.q > 0))
+    if math.isfinite(turn) or not len(seen):
+        return turn
+    if turn < 0 and 1 - kept.q.sum() > IGNORED:
+        return kept.offset + kept.low + lattice.step * (kept.first + int(seen[0]) - 1)
+    if turn > 0 and 1 - kept.p.sum() > IGNORED:
+        return kept.offset + kept.high + lattice.step * (kept.first + int(seen[-1]) + 1)
+    return turn
 
 
 def _log_odds(threshold: float) -> float:
@@ -141,4 +163,3 @@ def _probability(log_odds: float) -> float:
 def _agreement(loss: Loss) -> Interval:
     low, high = (min(1.0, max(0.0, 1 - end)) for end in (loss.upper, loss.lower))
     return Interval(low, high, "certified")
-

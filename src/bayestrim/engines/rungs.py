@@ -14,9 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from bayestrim.engines.fine import Distribution, Fine, Loss
-from bayestrim.engines.grid import rounding
 from bayestrim.engines.independent import FOREVER
-from bayestrim.engines.smooth import MASS_ROUNDING, Placed, SmoothModel
+from bayestrim.engines.smooth import MASS_ROUNDING, Placed, Smooth, SmoothModel
 from bayestrim.network import FloatArray
 
 BoolArray = npt.NDArray[np.bool_]
@@ -51,7 +50,7 @@ class Rung:
     def __init__(self, model: SmoothModel, cells: int) -> None:
         self.model, self.cells = model, cells
         count = max(1, len(model.features))
-        decisive = min(model.threshold, 1 - model.threshold) if 0 < model.threshold < 1 else 1.0
+        decisive = min(model.threshold, 1 - model.threshold) if 0 < model.threshold < 1 else 0.0
         tail = max(TAIL / count * decisive, 1e-300)
         ends = [feature.ends(tail) for feature in model.features]
         reach = sum(max(0.0, high - low) for low, high in ends)
@@ -64,7 +63,11 @@ class Rung:
     @cached_property
     def margin(self) -> float:
         """Losses are true to this: the mass of instances the lattice decides otherwise than they are, and rounding."""
-        decided = self._flips() + sum(self.model.lost(placed, self.model.threshold) for placed in self.placed)
+        if self.model.threshold < 1:
+            decided = self._flips() + sum(self.model.lost(placed, self.model.threshold) for placed in self.placed)
+        else:  # what a number says is finite, whatever the lattice makes of it
+            numbers = zip(self.model.features, self.placed, strict=True)
+            decided = sum(1 - float(placed.p.sum()) for feature, placed in numbers if isinstance(feature, Smooth))
         removed = sum(
             (1 - self.model.prior) * placed.q_lost + self.model.prior * placed.p_lost for placed in self.placed
         )
@@ -74,7 +77,11 @@ class Rung:
     def rounding(self) -> float:
         """More than 64-bit rounding can add up to in a loss."""
         parts = sum(placed.p.size for placed in self.placed)
-        return MASS_ROUNDING * parts + 2 * self._transform_error + rounding(len(self.placed), self.cells)
+        return (
+            MASS_ROUNDING * parts
+            + 2 * self._transform_error
+            + float(np.finfo(float).eps) * (16 * len(self.placed) + self.cells + 64)
+        )
 
     @property
     def _transform_error(self) -> float:

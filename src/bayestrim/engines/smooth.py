@@ -10,6 +10,7 @@ docs/gaussian.md.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -73,9 +74,7 @@ class Placed:
         """Return the same with errors of mean 0, which cancel best."""
         weight = self.p + self.q
         mean = float((weight * self.error).sum() / weight.sum()) if weight.any() else 0.0
-        return Placed(
-            self.p, self.q, self.offset + mean, self.error - mean, self.doubt, self.p_lost, self.q_lost
-        )
+        return Placed(self.p, self.q, self.offset + mean, self.error - mean, self.doubt, self.p_lost, self.q_lost)
 
 
 @dataclass(frozen=True)
@@ -142,7 +141,7 @@ class Smooth:
         Either class has at most the mass 1/r of values that are r times as likely under the other one.
         """
         farthest = math.log(1 / tail)
-        low, high = _last(-farthest, min(farthest, self.peak), lambda u: self.narrow_below(u) <= tail), farthest
+        low = _last(-farthest, min(farthest, self.peak), lambda u: self.narrow_below(u) <= tail)
         high = -_last(-min(farthest, self.peak), -low, lambda u: self.wide_above(-u) <= tail)
         return low, max(high, math.nextafter(low, math.inf))
 
@@ -152,7 +151,7 @@ class Smooth:
         cells = max(1, math.ceil((high - low) / step))
         cell = step if cells > 1 else high - low
         part = cell / PARTS
-        odds = low + part * np.arange(cells * PARTS + 1)
+        odds: FloatArray = low + part * np.arange(cells * PARTS + 1, dtype=np.float64)
         narrow, wide = (mass.reshape(cells, PARTS) for mass in self.masses(odds))
         lost = self.narrow_below(low), self.wide_above(float(odds[-1]))
         error = np.tile((np.arange(PARTS) + 0.5) * part - cell / 2, (cells, 1))
@@ -175,9 +174,8 @@ class Smooth:
         return worst
 
 
-def _last(low: float, high: float, holds: object) -> float:
+def _last(low: float, high: float, holds: Callable[[float], bool]) -> float:
     """Return about the largest number for which something holds, that holds for small ones and not for large ones."""
-    assert callable(holds)
     for _ in range(HALVINGS):
         middle = (low + high) / 2
         if holds(middle):
@@ -258,7 +256,9 @@ class SmoothModel:
         return tuple(feature.name for feature in self.features)
 
     def lost(self, placed: Placed, threshold: float) -> float:
-        """Return how much taking a feature's farthest log-odds as infinite can matter beside a threshold's decisions."""
+        """Return how many of a threshold's decisions may change where a feature's farthest log-odds are infinite."""
+        if placed.q_lost == placed.p_lost == 0:
+            return 0.0
         return (1 - self.prior) * placed.q_lost * threshold / (1 - threshold) + (
             self.prior * placed.p_lost * (1 - threshold) / threshold
         )
@@ -268,17 +268,16 @@ def smooth_model(classifier: GaussianNaiveBayes) -> SmoothModel:
     """Return a classifier's features as log-odds."""
     threshold, prior = classifier.threshold, classifier.prior
     bias = math.log(prior) - math.log1p(-prior)
+    border = FOREVER if threshold >= 1 else -FOREVER
     if 0 < threshold < 1:
         border = classifier.threshold_odds - bias - BAND
-    else:
-        border = FOREVER if threshold >= 1 else -FOREVER
     features: list[Smooth | Told] = []
     for part in classifier.parts:
         if isinstance(part, DiscreteFeature):
             feature = _told(part, 0 < threshold <= 1)
             if len(feature.odds) > 1 and feature.odds.max() > feature.odds.min():
                 features.append(Told(feature))
-        elif part.matters and 0 < threshold < 1:  # what a number says is finite: no threshold of 0 or 1 heeds it
+        elif part.matters and 0 < threshold <= 1:
             features.append(smooth(part))
     return SmoothModel(tuple(features), prior, bias, border, BAND, threshold)
 

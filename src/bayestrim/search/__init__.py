@@ -12,6 +12,7 @@ from typing import Any
 from bayestrim.classifier import Classifier
 from bayestrim.engines import Engine, choose, make_engine
 from bayestrim.engines.additive import AdditiveEngine
+from bayestrim.engines.continuous import ContinuousEngine
 from bayestrim.engines.table import TableEngine
 from bayestrim.errors import ProblemError, suggestion
 from bayestrim.problem import Limits, SetupCosts, ThresholdRule, TrimProblem
@@ -138,8 +139,10 @@ def _search(request: Request, options: Mapping[str, Any], clock: Clock) -> Trimm
     engine, strategy = make_engine(problem.classifier, choice, request.limits), options["strategy"]
     if strategy == "auto":
         strategy = "branch-and-bound"
-    if request.checkpoint is not None and strategy != "branch-and-bound":
-        raise ProblemError(f"strategy {strategy!r} keeps no checkpoints; 'branch-and-bound' does")
+    if request.checkpoint is not None and (strategy != "branch-and-bound" or isinstance(engine, ContinuousEngine)):
+        raise ProblemError(
+            f"strategy {strategy!r} keeps no checkpoints here; 'branch-and-bound' does, where no features are numbers"
+        )
     _ = engine.tie_mass  # takes a while where instances are many: within the time limit, not after it
     return _result(request, engine, STRATEGIES[strategy](request, engine, clock), clock)
 
@@ -220,7 +223,7 @@ def _result(request: Request, engine: Engine, outcome: Outcome, clock: Clock) ->
     if not proved:
         bound = max(bound, 1 - outcome.lower, *(1 - loss.lower for loss in outcome.losses))
     irrelevant: Features = ()
-    if isinstance(engine, AdditiveEngine):
+    if isinstance(engine, AdditiveEngine | ContinuousEngine):
         irrelevant = tuple(name for name in problem.classifier.features if name not in engine.model.names)
     elif isinstance(engine, TableEngine):
         irrelevant = engine.irrelevant

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from bayestrim.engines import Engine
 from bayestrim.engines.additive import AdditiveEngine
+from bayestrim.engines.continuous import ContinuousEngine
 from bayestrim.engines.fine import Loss
 from bayestrim.engines.table import TableEngine
 from bayestrim.errors import ProblemError
@@ -17,6 +18,7 @@ from bayestrim.network import FloatArray
 from bayestrim.purse import Purse
 from bayestrim.search.branch import branch_and_bound
 from bayestrim.search.contest import Contest, Features
+from bayestrim.search.continuous import continuous_search
 from bayestrim.search.events import Clock
 from bayestrim.search.general import table_search
 from bayestrim.search.run import Outcome, Request
@@ -34,7 +36,7 @@ BATCH = 256
 def candidates(request: Request, engine: Engine) -> tuple[Features, Purse]:
     """Return the features that may be worth keeping, and what they cost."""
     names = request.problem.classifier.features
-    if isinstance(engine, AdditiveEngine):
+    if isinstance(engine, AdditiveEngine | ContinuousEngine):
         names = engine.model.names
     elif isinstance(engine, TableEngine):
         names = engine.features
@@ -43,7 +45,9 @@ def candidates(request: Request, engine: Engine) -> tuple[Features, Purse]:
 
 def losses_of(request: Request, engine: Engine, features: Features) -> Iterator[Loss]:
     """Give ever narrower bounds of the loss of a subset, under the best threshold or the given one."""
-    if isinstance(engine, AdditiveEngine):
+    if isinstance(engine, ContinuousEngine):
+        yield from engine.narrowing(features, request.threshold)
+    elif isinstance(engine, AdditiveEngine):
         yield engine.exact_loss(features, request.threshold)
     else:
         value = engine.maa(features).value if request.threshold is None else engine.eca(features, request.threshold)
@@ -51,7 +55,9 @@ def losses_of(request: Request, engine: Engine, features: Features) -> Iterator[
 
 
 def branch(request: Request, engine: Engine, clock: Clock) -> Outcome:
-    """Branch and bound (see the modules `branch` and `general`)."""
+    """Branch and bound (see the modules `branch`, `continuous` and `general`)."""
+    if isinstance(engine, ContinuousEngine):
+        return continuous_search(request, engine, clock)
     if isinstance(engine, AdditiveEngine):
         return branch_and_bound(request, engine, clock)
     assert isinstance(engine, TableEngine)
