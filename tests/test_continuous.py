@@ -53,7 +53,7 @@ def random_discrete(random: Random, name: str) -> bt.DiscreteFeature:
 def random_classifier(random: Random, most: int = 4) -> bt.GaussianNaiveBayes:
     """Return a random classifier with at least one Gaussian feature."""
     count = random.randint(0, most - 1)
-    parts: list[Any] = [random_gaussian(random, "g")]
+    parts: list[bt.GaussianFeature | bt.DiscreteFeature] = [random_gaussian(random, "g")]
     for i in range(count):
         numeric = random.random() < 0.7
         parts.append(random_gaussian(random, f"f{i}") if numeric else random_discrete(random, f"f{i}"))

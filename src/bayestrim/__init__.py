@@ -47,11 +47,8 @@ __all__ = [
     "Classifier",
     "ClassifierError",
     "ColumnWarning",
-<<<<<<< HEAD
     "Description",
-=======
     "DiscreteFeature",
->>>>>>> 49db179 (Trim naive Bayes with Gaussian features: hooks, tests, proof)
     "Event",
     "EvidenceError",
     "FeatureWorth",

@@ -9,23 +9,15 @@ from typing import TYPE_CHECKING, Protocol
 from weakref import WeakKeyDictionary
 
 from bayestrim.classifier import Classifier
-<<<<<<< HEAD
-from bayestrim.engines.relevance import relevant_features
-=======
 from bayestrim.continuous import GaussianNaiveBayes
->>>>>>> 49db179 (Trim naive Bayes with Gaussian features: hooks, tests, proof)
+from bayestrim.engines.relevance import relevant_features
 from bayestrim.engines.table import TableEngine
 from bayestrim.errors import ProblemError, suggestion
 from bayestrim.problem import Limits
 from bayestrim.result import Interval, MaxAgreement
 
 if TYPE_CHECKING:
-<<<<<<< HEAD
     from bayestrim.engines.independent import Independent
-=======
-    from bayestrim.engines.additive import AdditiveEngine
-    from bayestrim.engines.continuous import ContinuousEngine
->>>>>>> 49db179 (Trim naive Bayes with Gaussian features: hooks, tests, proof)
 
 
 class Engine(Protocol):
@@ -107,6 +99,8 @@ def choose(classifier: Classifier, engine: str = "auto", limits: Limits | None =
     """
     if engine not in ("auto", *ENGINES):
         raise ProblemError(f"there is no engine {engine!r}{suggestion(engine, ['auto', *ENGINES])}")
+    if isinstance(classifier, GaussianNaiveBayes):
+        return _choice_of_numbers(classifier, engine)
     relevant = relevant_features(classifier)
     if engine in ("auto", "additive"):
         model = _independent(classifier)
@@ -132,8 +126,20 @@ def _choice(classifier: Classifier, name: str, reason: str, relevant: tuple[str,
     return EngineChoice(name, reason, bits, relevant, irrelevant)
 
 
+def _choice_of_numbers(classifier: GaussianNaiveBayes, engine: str) -> EngineChoice:
+    if engine not in ("auto", "additive"):
+        raise ProblemError(f"engine={engine!r}: features that are numbers fit in no table; use 'auto' or 'additive'")
+    relevant = tuple(part.name for part in classifier.parts if part.matters)
+    irrelevant = tuple(part.name for part in classifier.parts if not part.matters)
+    return EngineChoice("additive", "the features are Gaussian given the class", math.inf, relevant, irrelevant)
+
+
 def make_engine(classifier: Classifier, choice: EngineChoice, limits: Limits | None = None) -> Engine:
     """Return the engine that was chosen."""
+    if isinstance(classifier, GaussianNaiveBayes):
+        from bayestrim.engines.continuous import ContinuousEngine  # noqa: PLC0415  (it compiles as well)
+
+        return ContinuousEngine(classifier)
     if choice.name == "additive":
         from bayestrim.engines.additive import AdditiveEngine  # noqa: PLC0415  (it compiles, which takes time to import)
 
@@ -152,27 +158,14 @@ def engine_for(classifier: Classifier) -> Engine:
     """Return the engine for a classifier, the same one for as long as it lives (or an equal one that asked first)."""
     engine = _ENGINES.get(classifier)
     if engine is None and isinstance(classifier, GaussianNaiveBayes):
-        engine = _ENGINES[classifier] = continuous_engine(classifier)
+        engine = _ENGINES[classifier] = make_engine(classifier, choose(classifier))
     if engine is None:
         small = math.prod(len(variable) for variable in classifier.feature_variables) <= SMALL_TABLE
         engine = _ENGINES[classifier] = make_engine(classifier, choose(classifier, "table" if small else "auto"))
     return engine
 
 
-<<<<<<< HEAD
 def _independent(classifier: Classifier) -> Independent | None:
-=======
-def continuous_engine(classifier: GaussianNaiveBayes) -> ContinuousEngine:
-    """Return the engine for features that are numbers."""
-    from bayestrim.engines.continuous import ContinuousEngine  # noqa: PLC0415  (it compiles as well)
-
-    return ContinuousEngine(classifier)
-
-
-def additive_engine(classifier: Classifier) -> AdditiveEngine | None:
-    """Return the engine for features that are independent given the class, None where they are not."""
-    from bayestrim.engines.additive import AdditiveEngine  # noqa: PLC0415  (it compiles, which takes time to import)
->>>>>>> 49db179 (Trim naive Bayes with Gaussian features: hooks, tests, proof)
     from bayestrim.engines.independent import independent  # noqa: PLC0415
 
     return independent(classifier)
