@@ -63,7 +63,7 @@ def random_classifier(random: Random, most: int = 4) -> bt.GaussianNaiveBayes:
 
 def quiz() -> bt.GaussianNaiveBayes:
     """Return a small mixed classifier."""
-    parts = [
+    parts: list[bt.GaussianFeature | bt.DiscreteFeature] = [
         bt.GaussianFeature("temperature", (38.5, 0.6), (36.8, 0.2)),
         bt.DiscreteFeature("cough", ("no", "yes"), (0.2, 0.8), (0.9, 0.1)),
         bt.GaussianFeature("pulse", (90, 100), (70, 100)),

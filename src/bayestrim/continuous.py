@@ -21,7 +21,7 @@ import numpy.typing as npt
 from bayestrim import documents
 from bayestrim.classifier import BoolArray, Classifier, checked_threshold
 from bayestrim.errors import ClassifierError, EvidenceError, ImpossibleEvidenceError, suggestion
-from bayestrim.files import read_text, write_file
+from bayestrim.files import PathOrFile, origin_of, read_text, write_file
 from bayestrim.network import FloatArray, Variable, check_word
 from bayestrim.rows import UnknownStates, encode, is_missing, is_one_row
 
@@ -385,9 +385,9 @@ class GaussianNaiveBayes(Classifier):
         write_file(path, documents.dump(_document(self)).encode())
 
     @classmethod
-    def load(cls, path: str | PathLike[str]) -> GaussianNaiveBayes:
-        """Read a classifier that `save` wrote."""
-        return documents.load(read_text(path), str(path), FORMAT, VERSION, _from_document)
+    def load(cls, source: PathOrFile) -> GaussianNaiveBayes:
+        """Read a classifier that `save` wrote, from a path or an open file."""
+        return documents.load(read_text(source), origin_of(source), FORMAT, VERSION, _from_document)
 
     def _state(self) -> tuple[Any, ...]:
         return (self.parts, self.prior, self.threshold, self.target, self._classes, self.ignored)
