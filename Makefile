@@ -3,7 +3,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help demo test test-deep lint types contracts bench clean
+.PHONY: help demo test test-deep lint types contracts docs bench clean
 # An environment that was left half made (no ensurepip, say) is made again the next time.
 .DELETE_ON_ERROR:
 
@@ -46,9 +46,12 @@ types: .venv/dev
 contracts: .venv/dev
 	$(BIN)/lint-imports
 
+docs: .venv/dev  ## build the documentation as a site in site/, without a network
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+
 bench: .venv/dev  ## print the figures that the documentation quotes
 	$(BIN)/python -m benchmarks.reading --peers
 	$(BIN)/python -m benchmarks.predicting
 
 clean:  ## remove the environment and all caches
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist site
