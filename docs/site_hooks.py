@@ -17,17 +17,18 @@ OUTSIDE = {"../README.md": "readme.md", "../CHANGELOG.md": "changes.md"}
 """Pages that stand outside this folder, and what the site calls them."""
 
 
-SECTION = re.compile(r"^## (.+)$|^\| \[([^\]]+)\]\(([^)]+)\)", re.MULTILINE)
+HEADING = re.compile(r"^## (.+)$")
+LINK = re.compile(r"\[([^\]]+)\]\(([^)]+)\)")
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Take the site's menu from the index, so that pages are listed in one place."""
     menu: list[dict[str, Any]] = [{"Documentation": "index.md"}]
-    for heading, title, target in SECTION.findall((ROOT / "docs" / "index.md").read_text(encoding="utf-8")):
-        if heading:
-            menu.append({heading: []})
-        else:
-            menu[-1][next(iter(menu[-1]))].append({title: OUTSIDE.get(target, target)})
+    for line in (ROOT / "docs" / "index.md").read_text(encoding="utf-8").splitlines():
+        if heading := HEADING.match(line):
+            menu.append({heading[1]: []})
+        elif line.startswith("| "):
+            menu[-1][next(iter(menu[-1]))] += [{t: OUTSIDE.get(page, page)} for t, page in LINK.findall(line)]
     menu.append({"Reference": ["reference.md", "changes.md"]})
     config.nav = menu
     return config
