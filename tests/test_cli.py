@@ -215,7 +215,7 @@ def test_describe_tells_what_there_is(tmp_path: Path) -> None:
     """Variables without a target; with one, engine, size, worth of each feature."""
     assert "Q1        +, -    Mastery" in call("describe", QUIZ).out
     text = call("describe", QUIZ, *MASTERY).out
-    assert "engine     additive: the features are independent given the class" in text
+    assert "engine     additive: the features are independent of each other given the class" in text
     assert "Q1       2       0.1026        26.82%\n" in text
     found = json.loads(call("describe", QUIZ, *MASTERY, "--json").out)
     assert [f["name"] for f in found["classifier"]["features"]] == ["Q1", "Q2", "Q3"]
@@ -490,3 +490,14 @@ def test_the_demo_runs_the_heart_example(tmp_path: Path) -> None:
         if line.startswith("$(BIN)/bayestrim"):
             call(*line.replace("build/", f"{tmp_path}/").split()[1:])
     assert sorted(os.listdir(tmp_path)) == ["heart.html", "heart.json", "heart_decisions.csv"]
+
+
+def test_a_small_trim_takes_a_second_or_so() -> None:
+    """The whole process, once everything is compiled: at most 1.5 s of processor time."""
+    times = []
+    for _ in range(2):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        call("trim", QUIZ, *MASTERY, "--budget", "2", process=True)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        times.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    assert min(times) < 1.5

@@ -9,7 +9,7 @@ from typing import Any
 
 from bayestrim.agreement import eca, maa
 from bayestrim.classifier import Classifier
-from bayestrim.engines.independent import independent
+from bayestrim.engines import choose
 from bayestrim.errors import NetworkError, TooLargeError
 from bayestrim.network import BayesianNetwork
 from bayestrim.result import NEVER_POSITIVE
@@ -54,7 +54,7 @@ class Description:
     engine, reason
         What would compute its agreements, and why.
     bits
-        The size of its feature space: the logarithm of the number of instances.
+        The size of the space of its relevant features: the binary logarithm of the number of their instances.
     positive
         The probability that it decides positive; None if that is too large to compute.
     irrelevant
@@ -170,21 +170,16 @@ def describe(model: Classifier | BayesianNetwork) -> Description:
         return Description(model)
     if not isinstance(model, Classifier):
         raise NetworkError(f"a network or classifier can be described, not {type(model).__name__}")
-    bits = sum(math.log2(len(variable)) for variable in model.feature_variables)
-    found = independent(model)
-    if found is not None:
-        engine, reason = "additive", "the features are independent given the class"
-        irrelevant = tuple(name for name in model.features if name not in found.names)
-    else:
-        engine, reason, irrelevant = "table", "the features depend on each other, given the class", ()
+    choice = choose(model)
     gains = information_gain(model)
-    losses = found is not None or 2**bits * len(model.features) <= MOST_CELLS
+    losses = choice.name == "additive" or 2**choice.bits * len(model.features) <= MOST_CELLS
     features = tuple(
         FeatureWorth(v.name, v.states, gains[v.name] / math.log(2), _loss(model, v.name) if losses else None)
         for v in model.feature_variables
     )
+    positive = _positive(model) if losses else None
     return Description(
-        model.network, model, engine, reason, bits, _positive(model) if losses else None, irrelevant, features
+        model.network, model, choice.name, choice.reason, choice.bits, positive, choice.irrelevant, features
     )
 
 
