@@ -265,6 +265,25 @@ def test_any_classifier_makes_a_page(random: Any) -> None:
     Outline(page_of(result, curve=curve_of(classifier, [0, 1])))
 
 
+@given(st.randoms(use_true_random=False))
+def test_the_page_counts_as_the_engines_do(random: Any) -> None:
+    """What dropping one more feature changes, and what observing nothing reaches, are differences of public answers."""
+    classifier = random_classifier(random, 5)
+    rule = random.choice(["optimal", "keep"])
+    result = bt.trim(classifier, budget=2, threshold=rule)
+
+    def agreement(names: Any) -> float:
+        return float(bt.eca(classifier, names) if rule == "keep" else bt.maa(classifier, names).value)
+
+    facts = gather(result, None, "", 3)
+    whole = agreement(result.features)
+    for name, loss in facts.losses.items():
+        rest = [other for other in result.features if other != name]
+        assert loss == pytest.approx(max(0.0, whole - agreement(rest)), abs=1e-8)
+    assert facts.baseline is not None
+    assert float(facts.baseline) == pytest.approx(agreement([]), abs=1e-9)
+
+
 def test_the_fingerprint_tells_classifiers_apart() -> None:
     """One bit of one table, or another threshold, changes it; the same classifier has the same one."""
     one = panel()
@@ -279,7 +298,7 @@ def test_what_is_out_of_reach_is_left_out(monkeypatch: pytest.MonkeyPatch) -> No
         raise bt.TooLargeError("too large")
 
     monkeypatch.setattr("bayestrim.report.facts.changes", refuse)
-    monkeypatch.setattr("bayestrim.report.facts.maa", refuse)
+    monkeypatch.setattr("bayestrim.report.facts.eca", refuse)
     facts = gather(bt.trim(panel(), budget=2), None, "", 10)
     assert (facts.changes, facts.baseline) == (None, None)
     assert "out of reach" in page_of(bt.trim(panel(), budget=2))

@@ -5,17 +5,17 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from bayestrim import documents
-from bayestrim.agreement import eca, maa
+from bayestrim.agreement import eca
 from bayestrim.changes import Changes, changes
 from bayestrim.classifier import Classifier
 from bayestrim.errors import BayestrimError
-from bayestrim.plots.losses import FeatureLossDisplay
 from bayestrim.report.calculator import calculator
 from bayestrim.report.curve import Point, thinned
+from bayestrim.report.estimates import losses
 from bayestrim.result import Interval
 from bayestrim.trimming import Trimming
 
@@ -55,7 +55,7 @@ class Facts:
     title: str
     curve: Sequence[Point] | None
     baseline: Interval | None
-    losses: Mapping[str, Interval]
+    losses: Mapping[str, float]
     positive: Interval | None
     changes: Changes | None
     calculator: Mapping[str, Any]
@@ -89,13 +89,14 @@ def gather(result: Trimming, curve: Iterable[Point] | None, title: str, most: in
         So many changed instances and explanations are shown.
     """
     points = None if curve is None else thinned(curve)
+    positive = _if_possible(lambda: eca(result.problem.classifier, [], threshold=0.0))
     return Facts(
         result,
         title,
         points or None,
-        _if_possible(lambda: _baseline(result)),
-        _if_possible(lambda: _losses(result)) or {},
-        _if_possible(lambda: eca(result.problem.classifier, [], threshold=0.0)),
+        None if positive is None else _baseline(result, positive),
+        _if_possible(lambda: losses(result, MOST_LOSSES)) or {},
+        positive,
         _if_possible(lambda: changes(result, most)),
         calculator(result.classifier),
         fingerprint(result.problem.classifier),
@@ -110,19 +111,13 @@ def _if_possible(compute: Callable[[], Value]) -> Value | None:
         return None
 
 
-def _baseline(result: Trimming) -> Interval:
-    classifier = result.problem.classifier
-    return eca(classifier, []) if result.problem.threshold == "keep" else maa(classifier, []).value
-
-
-def _losses(result: Trimming) -> dict[str, Interval]:
-    if len(result.features) > MOST_LOSSES:
-        return {}
-    problem = result.problem
-    display = FeatureLossDisplay.compute(
-        problem.classifier, result.features, keep_threshold=problem.threshold == "keep"
-    )
-    return dict(zip(display.features, display.losses, strict=True))
+def _baseline(result: Trimming, positive: Interval) -> Interval:
+    """Return how often one would agree without observing anything: with one and the same decision each time."""
+    lower, upper = 1 - positive.upper, 1 - positive.lower
+    if result.problem.threshold == "keep":
+        blind = result.problem.classifier.restricted([])
+        return positive if blind.decide({}) else replace(positive, lower=lower, upper=upper)
+    return replace(positive, lower=max(positive.lower, lower), upper=max(positive.upper, upper))
 
 
 def fingerprint(classifier: Classifier) -> str:

@@ -102,11 +102,12 @@ def _features(facts: Facts) -> Markup:
             Cell(name),
             Cell(DECISIONS[roles[name]], class_=f"role {roles[name]}"),
             Cell(words.amount(costs[name]), costs[name]),
-            _share(float(facts.losses[name])) if name in facts.losses else Cell("", -1.0),
+            _share(facts.losses[name]) if name in facts.losses else Cell("", -1.0),
         )
         for name in sorted(facts.classifier.features, key=lambda name: order.index(roles[name]))
     ]
-    return table("All features: what each costs, and what dropping it as well would change", columns, rows)
+    about = ", about" if facts.changes is not None and facts.changes.sampled else ""
+    return table(f"All features: what each costs, and what dropping it as well would change{about}", columns, rows)
 
 
 def _share(share: float) -> Cell:
