@@ -23,6 +23,7 @@ from bayestrim.engines.counting import (
 )
 from bayestrim.engines.fine import Fine, Loss, fine
 from bayestrim.engines.independent import ENDLESS, FOREVER, Feature, Independent, all_values, instance_count
+from bayestrim.kernels import announce_compilation
 from bayestrim.result import Interval, MaxAgreement, ThresholdInterval
 from bayestrim.ties import as_written
 
@@ -52,6 +53,7 @@ class AdditiveEngine:
     name = "additive"
 
     def __init__(self, classifier: Classifier, model: Independent) -> None:
+        announce_compilation()
         # It must not be held by what the classifier's life bounds (see `engine_for`): a copy is held instead.
         self._classifier = classifier.restricted(classifier.features)
         self.model = model

@@ -15,6 +15,7 @@ from bayestrim.engines.additive import AdditiveEngine
 from bayestrim.engines.continuous import ContinuousEngine
 from bayestrim.engines.table import TableEngine
 from bayestrim.errors import ProblemError, suggestion
+from bayestrim.kernels import announce_compilation
 from bayestrim.problem import Limits, SetupCosts, ThresholdRule, TrimProblem
 from bayestrim.result import Interval, ThresholdInterval
 from bayestrim.search.checkpoint import Checkpoint, read_checkpoint
@@ -116,6 +117,7 @@ def trim(  # noqa: PLR0913  (the package's main function: each argument stands f
         _checkpoint(checkpoint, problem, options, limits),
     )
     clock = Clock(request.limits.seconds, on_event)
+    announce_compilation()
     with interruptible(clock.interrupt):
         return _search(request, options, clock)
 

@@ -77,14 +77,9 @@ def exhaustive(request: Request, engine: Engine, clock: Clock) -> Outcome:
     reason = StopReason.EXHAUSTED
     try:
         for count, subset in enumerate(subsets):
-            if clock.is_over():
-                reason = StopReason.TIME_LIMIT
-                break
-            if clock.interrupted:
-                reason = StopReason.INTERRUPTED
-                break
-            if request.limits.evaluations is not None and contest.evaluations >= request.limits.evaluations:
-                reason = StopReason.EVALUATION_LIMIT
+            stop = _reason_to_stop(request, contest, clock)
+            if stop is not None and count > 0:  # even without any time there is an answer
+                reason = stop
                 break
             contest.enter(tuple(names[i] for i in subset))
             if count % BATCH == 0:
@@ -99,6 +94,16 @@ def exhaustive(request: Request, engine: Engine, clock: Clock) -> Outcome:
     return Outcome(
         [e.features for e in found], [e.loss for e in found], lower, reason, contest.evaluations, len(subsets)
     )
+
+
+def _reason_to_stop(request: Request, contest: Contest, clock: Clock) -> StopReason | None:
+    if clock.is_over():
+        return StopReason.TIME_LIMIT
+    if clock.interrupted:
+        return StopReason.INTERRUPTED
+    if request.limits.evaluations is not None and contest.evaluations >= request.limits.evaluations:
+        return StopReason.EVALUATION_LIMIT
+    return None
 
 
 def _affordable(purse: Purse) -> Iterator[tuple[int, ...]]:
