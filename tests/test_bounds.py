@@ -29,6 +29,7 @@ from bayestrim.search import descent
 from bayestrim.search import outlook as outlooks
 from bayestrim.search.outlook import outlook_of
 from bayestrim.verify import verify
+from benchmarks.instances import random_naive_bayes
 
 PLAIN = os.environ.get("NUMBA_DISABLE_JIT") == "1"
 CASES = 25 if PLAIN else 100
@@ -295,6 +296,30 @@ def test_searches_with_and_without_rules_agree(block: int, monkeypatch: pytest.M
         assert result.status is bt.Status.OPTIMAL
         assert agreements(result) == pytest.approx(agreements(wanted), abs=ROUNDING)
         assert not verify(result).failed
+
+
+@pytest.mark.parametrize("block", range(2))
+def test_what_a_gap_leaves_is_within_it(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a gap to spare the bound holds and is as near as promised, for no more bounds than a proof takes."""
+    always(monkeypatch)
+    for seed in range(6 * block, 6 * (block + 1)):
+        classifier = smooth(Random(seed), 9)
+        best = bt.trim(classifier, 4)
+        for gap in (1e-3, 1e-2, 0.1):
+            result = bt.trim(classifier, 4, limits=bt.Limits(gap=gap))
+            assert result.stop_reason is bt.StopReason.GAP
+            assert result.gap <= gap + ROUNDING
+            assert result.bound >= float(best.agreement) - ROUNDING
+            assert result.stats.evaluations <= best.stats.evaluations
+            assert not verify(result).failed
+
+
+def test_a_hundred_features_are_proved_within_a_gap() -> None:
+    """What no superset bound reaches: the outlook proves it before a thousand nodes are seen."""
+    result = bt.trim(random_naive_bayes(100, 0), 8, limits=bt.Limits(gap=1e-2))
+    assert result.stop_reason is bt.StopReason.GAP
+    assert result.gap <= 1e-2 + ROUNDING
+    assert result.stats.nodes < 1000
 
 
 @pytest.mark.skipif(PLAIN, reason="this is the plain run")

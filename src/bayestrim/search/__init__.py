@@ -13,6 +13,7 @@ from bayestrim.classifier import Classifier
 from bayestrim.engines import Engine, choose, make_engine
 from bayestrim.engines.additive import AdditiveEngine
 from bayestrim.engines.continuous import ContinuousEngine
+from bayestrim.engines.fine import Loss
 from bayestrim.engines.table import TableEngine
 from bayestrim.errors import ProblemError, suggestion
 from bayestrim.kernels import announce_compilation
@@ -219,7 +220,9 @@ def _everything(problem: TrimProblem, clock: Clock) -> Trimming:
 def _result(request: Request, engine: Engine, outcome: Outcome, clock: Clock) -> Trimming:
     """Return an outcome with the thresholds and agreements of its subsets."""
     problem = request.problem
-    choices = [_choice(problem, engine, features) for features in outcome.best]
+    choices = [
+        _choice(problem, engine, features, loss) for features, loss in zip(outcome.best, outcome.losses, strict=True)
+    ]
     proved = outcome.reason is StopReason.EXHAUSTED and _in_order(outcome)
     bound = choices[0].agreement.upper
     if not proved:
@@ -255,11 +258,22 @@ def _in_order(outcome: Outcome) -> bool:
     return all(mine.upper <= other + ROUNDING for mine, other in zip(outcome.losses, nexts, strict=True))
 
 
-def _choice(problem: TrimProblem, engine: Engine, features: Features) -> Choice:
+def _both(one: Interval, loss: Loss, engine: Engine) -> Interval:
+    """Return what a certified agreement is when the search has bounds of the loss as well."""
+    if one.kind != "certified" or not isinstance(engine, AdditiveEngine):
+        return one
+    doubt = engine.doubt + ROUNDING
+    lower, upper = max(one.lower, 1 - loss.upper - doubt), min(one.upper, 1 - loss.lower + doubt)
+    return replace(one, lower=lower, upper=upper) if lower <= upper else one
+
+
+def _choice(problem: TrimProblem, engine: Engine, features: Features, loss: Loss) -> Choice:
     classifier = problem.classifier
     features = classifier.checked_subset({*features, *problem.required})  # some of these may not matter
     if problem.threshold == "keep":
         agreement = engine.eca(features, classifier.threshold)
-        return Choice(features, problem.cost(features), classifier.threshold, _only(classifier), agreement)
+        return Choice(
+            features, problem.cost(features), classifier.threshold, _only(classifier), _both(agreement, loss, engine)
+        )
     best = engine.maa(features)
-    return Choice(features, problem.cost(features), best.threshold, best.thresholds, best.value)
+    return Choice(features, problem.cost(features), best.threshold, best.thresholds, _both(best.value, loss, engine))

@@ -203,7 +203,9 @@ class _Search:
             self._decided,
             rules,
         )
-        self._contest = Contest(request.wanted, self._narrowing, self._alike, self._plan.number, request.enough)
+        self._contest = Contest(
+            request.wanted, self._narrowing, self._alike, self._plan.number, request.enough, request.limits.gap
+        )
 
     def _order(self, rough: Grid, purse: Purse, group: list[int]) -> None:
         count = len(purse.costs)

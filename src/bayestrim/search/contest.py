@@ -62,6 +62,8 @@ class Contest:
         Gives a number to each subset; of equal losses the lowest wins, whichever was entered first.
     enough
         Only losses of at most this are wanted, if any.
+    gap
+        Subsets that cannot be better by more than this are not told from the best.
     """
 
     def __init__(
@@ -71,12 +73,14 @@ class Contest:
         alike: Callable[[Features], Hashable],
         key: Callable[[Features], int] = lambda _: 0,
         enough: float | None = None,
+        gap: float = 0.0,
     ) -> None:
         self._wanted = wanted
         self._narrowing = narrowing
         self._alike = alike
         self._key = key
         self._enough = NO_LIMIT if enough is None else enough
+        self._gap = gap
         self._seen: set[Hashable] = set()
         self._entries: list[Entry] = []
         self.evaluations = 0
@@ -123,7 +127,7 @@ class Contest:
         """Narrow losses until the best are told from the rest, or nothing more can be learnt; drop the rest."""
         while True:
             limit = self.limit
-            self._entries = [e for e in self._entries if e.loss.lower < limit or e.loss.upper <= limit]
+            self._entries = [e for e in self._entries if e.loss.lower < limit - self._gap or e.loss.upper <= limit]
             unsure = [e for e in self._entries if e.narrowing is not None]
             if len(self._entries) <= self._wanted == 1:
                 unsure = [e for e in unsure if self._undecided(e)]
