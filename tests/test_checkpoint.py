@@ -123,13 +123,26 @@ def test_the_checkpoint_of_another_problem_is_refused(stopped: Path) -> None:
     assert stopped.read_bytes() == before
 
 
+def same_document(one: bytes, other: bytes) -> bool:
+    """Tell whether two files say the same."""
+    try:
+        return bool(json.loads(one) == json.loads(other))
+    except ValueError:
+        return False
+
+
 def test_a_damaged_checkpoint_is_a_clear_error(stopped: Path) -> None:
-    """Cut anywhere, or with any byte changed, it is refused rather than believed."""
+    """Cut anywhere, or with any byte changed, it is refused rather than believed.
+
+    Some floats are the same whatever their last digit is.
+    """
     whole = stopped.read_bytes()
     random = Random(0)
     damaged = [whole[: random.randrange(len(whole))] for _ in range(10)]
     for place in (random.randrange(len(whole)) for _ in range(30)):
-        damaged.append(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
+        changed = whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :]
+        if not same_document(changed, whole):
+            damaged.append(changed)
     for content in damaged:
         stopped.write_bytes(content)
         with pytest.raises(CheckpointError, match=r"stopped\.json.*remove it to begin anew"):
