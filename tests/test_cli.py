@@ -501,3 +501,22 @@ def test_a_small_trim_takes_a_second_or_so() -> None:
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         times.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
     assert min(times) < 1.5
+
+
+def test_classifiers_of_numbers_are_trimmed_too(tmp_path: Path) -> None:
+    """A Gaussian naive Bayes has no network; it is read, trimmed, saved, verified and predicts from its file."""
+    flu = bt.GaussianNaiveBayes(
+        [
+            bt.GaussianFeature("temperature", positive=(38.5, 0.6), negative=(36.8, 0.2)),
+            bt.GaussianFeature("pulse", positive=(90, 100), negative=(75, 100)),
+        ],
+        prior=0.1,
+    )
+    flu.save(tmp_path / "flu.json")
+    saved = str(tmp_path / "r.json")
+    text = call("trim", str(tmp_path / "flu.json"), "-b", "1", "--cost", "pulse=0.5", "-o", saved).out
+    assert text.startswith("Keep 1 of 2 features, for 1 of a budget of 1:\n  temperature  1\n")
+    assert bt.load_result(saved).problem.classifier == flu
+    out = call("predict", saved, "-", given=b"temperature\n36.5\n39\n", code=0).out
+    assert [line.split(",")[2] for line in out.splitlines()[1:]] == ["negative", "positive"]
+    assert call("verify", saved).out.startswith("right")

@@ -28,6 +28,7 @@ def test_csv_and_json_hold_the_same_prices(tmp_path: Path) -> None:
         (tmp_path / name).write_text(text, encoding="utf-8")
         for prices in (read_prices(tmp_path / name), read(text, name)):
             assert (prices.costs, prices.setup_costs) == (EXPECTED.costs, EXPECTED.setup_costs)
+    assert read(JSON, "<stdin>").setup_costs == EXPECTED.setup_costs
     assert read('{"costs": 2, "a": 1}', "p.json").costs == {"costs": 2.0, "a": 1.0}
     assert read("feature,cost\ncosts,2\n").costs == {"costs": 2.0}
 

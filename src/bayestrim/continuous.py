@@ -382,12 +382,12 @@ class GaussianNaiveBayes(Classifier):
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the classifier to one JSON file that a person can read and `load` restores bit by bit."""
-        write_file(path, documents.dump(_document(self)).encode())
+        write_file(path, documents.dump(document(self)).encode())
 
     @classmethod
     def load(cls, source: PathOrFile) -> GaussianNaiveBayes:
         """Read a classifier that `save` wrote, from a path or an open file."""
-        return documents.load(read_text(source), origin_of(source), FORMAT, VERSION, _from_document)
+        return documents.load(read_text(source), origin_of(source), FORMAT, VERSION, from_document)
 
     def _state(self) -> tuple[Any, ...]:
         return (self.parts, self.prior, self.threshold, self.target, self._classes, self.ignored)
@@ -480,7 +480,8 @@ def _refuse_impossible(odds: FloatArray) -> None:
         raise ImpossibleEvidenceError(f"row {int(np.argmax(np.isnan(odds)))} has probability zero under both classes")
 
 
-def _document(classifier: GaussianNaiveBayes) -> dict[str, Any]:
+def document(classifier: GaussianNaiveBayes) -> dict[str, Any]:
+    """Return a classifier as plain lists and dictionaries."""
     parts: list[dict[str, Any]] = []
     for part in classifier.parts:
         states = {"states": part.states} if isinstance(part, DiscreteFeature) else {}
@@ -497,7 +498,8 @@ def _document(classifier: GaussianNaiveBayes) -> dict[str, Any]:
     }
 
 
-def _from_document(saved: Mapping[str, Any]) -> GaussianNaiveBayes:
+def from_document(saved: Mapping[str, Any]) -> GaussianNaiveBayes:
+    """Return the classifier that `document` described."""
     parts = [
         DiscreteFeature(part["name"], tuple(part["states"]), part["positive"], part["negative"])
         if "states" in part

@@ -21,15 +21,26 @@ def origin_of(source: PathOrFile) -> str:
     return os.fspath(name) if isinstance(name, str | PathLike) else ""
 
 
-def read_text(source: PathOrFile) -> str:
-    """Return the text of a UTF-8 file, given as a path or open."""
+def read_bytes(source: PathOrFile) -> bytes:
+    """Return the content of a file, given as a path or open; of one that is open as text, in UTF-8."""
     try:
         content = Path(source).read_bytes() if isinstance(source, str | PathLike) else source.read()
-        return content if isinstance(content, str) else content.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise FormatError("this is not UTF-8 text", origin_of(source)) from None
     except (OSError, ValueError) as error:  # ValueError: a name that no file can have
         raise file_error("read", origin_of(source), error) from None
+    return content.encode() if isinstance(content, str) else bytes(content)
+
+
+def decoded(content: bytes, origin: str) -> str:
+    """Return UTF-8 text, with or without a byte-order mark."""
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise FormatError("this is not UTF-8 text", origin) from None
+
+
+def read_text(source: PathOrFile) -> str:
+    """Return the text of a UTF-8 file, given as a path or open."""
+    return decoded(read_bytes(source), origin_of(source))
 
 
 def file_error(verb: str, path: str | PathLike[str], error: Exception) -> FileError:

@@ -220,7 +220,7 @@ def labels(table: Table, classifier: Classifier) -> IntArray:
     column = table.columns.get(classifier.target)
     if column is None:
         return np.full(len(table), MISSING)
-    whole = {state: int(state in classifier.positive) for state in classifier.network.states(classifier.target)}
+    whole = dict.fromkeys(classifier.negative, 0) | dict.fromkeys(classifier.positive, 1)
     parts = {part: side for state, side in whole.items() for part in state.split(JOIN)}
     found = [_label(value, {**parts, **whole}) for value in column.values]
     return np.array([*found, MISSING], dtype=np.int64)[column.codes]

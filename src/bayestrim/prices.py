@@ -7,6 +7,7 @@ others. What is shared has a line of its own, with its name in the place of a fe
 
 from __future__ import annotations
 
+import io
 import json
 import math
 from collections.abc import Collection, Iterable, Mapping
@@ -14,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bayestrim.errors import FormatError, suggestion
-from bayestrim.files import PathOrFile, origin_of, read_text
+from bayestrim.files import PathOrFile, decoded, origin_of, read_bytes
 from bayestrim.rows import as_number
 from bayestrim.tables import Table, read_table
 
@@ -66,7 +67,7 @@ def read_prices(source: PathOrFile) -> Prices:
     Parameters
     ----------
     source
-        A path, or an open file with a name; JSON where the name ends in ``.json``, else CSV.
+        A path or an open file, CSV or JSON, which begins with a brace.
 
     Examples
     --------
@@ -74,10 +75,13 @@ def read_prices(source: PathOrFile) -> Prices:
     >>> prices.costs["chol"], prices.setup_costs["blood sample"]
     (5.17, (2.1, ('chol', 'fbs')))
     """
-    name = origin_of(source)
-    if name.lower().endswith(".json"):
-        return _from_json(read_text(source), name)
-    return _from_table(read_table(source))
+    origin = origin_of(source)
+    content = read_bytes(source)
+    if origin.lower().endswith(".json") or content.lstrip().startswith(b"{"):
+        return _from_json(decoded(content, origin), origin)
+    file = io.BytesIO(content)
+    file.name = origin
+    return _from_table(read_table(file))
 
 
 def _from_table(table: Table) -> Prices:

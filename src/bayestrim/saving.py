@@ -8,7 +8,8 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from bayestrim import classifier
+from bayestrim import classifier, continuous
+from bayestrim.classifier import Classifier
 from bayestrim.problem import TrimProblem
 
 
@@ -22,15 +23,29 @@ def of_problem(problem: TrimProblem) -> dict[str, Any]:
         "required": list(problem.required),
         "forbidden": list(problem.forbidden),
         "max_features": problem.max_features,
-        "classifier": classifier.document(problem.classifier),
+        "classifier": of_classifier(problem.classifier),
     }
+
+
+def of_classifier(given: Classifier) -> dict[str, Any]:
+    """Return a classifier, of states or of numbers, as plain lists and dictionaries."""
+    if isinstance(given, continuous.GaussianNaiveBayes):
+        return continuous.document(given)
+    return classifier.document(given)
+
+
+def to_classifier(saved: Mapping[str, Any]) -> Classifier:
+    """Return the classifier that `of_classifier` described."""
+    if saved["format"] == continuous.FORMAT:
+        return continuous.from_document(saved)
+    return classifier.from_document(saved)
 
 
 def to_problem(saved: Mapping[str, Any]) -> TrimProblem:
     """Return the problem that `of_problem` described."""
     rest = (saved[key] for key in ("costs", "threshold", "setup_costs", "required", "forbidden", "max_features"))
     budget = math.inf if saved["budget"] is None else saved["budget"]
-    return TrimProblem(classifier.from_document(saved["classifier"]), budget, *rest)
+    return TrimProblem(to_classifier(saved["classifier"]), budget, *rest)
 
 
 def finite(number: float) -> float | None:

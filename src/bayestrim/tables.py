@@ -20,7 +20,7 @@ import numpy.typing as npt
 from bayestrim.errors import EvidenceError, FormatError, UnknownNameError, suggestion
 from bayestrim.files import PathOrFile, file_error, origin_of
 from bayestrim.network import Variable
-from bayestrim.rows import MISSING, IntArray, UnknownStates, encode_column, is_missing
+from bayestrim.rows import MISSING, IntArray, UnknownStates, as_number, encode_column, is_missing
 
 MARKERS = frozenset({"", "?", "NA", "N/A", "NaN", "nan", "null", "NULL"})
 """Cells that mean "not observed"."""
@@ -101,6 +101,20 @@ class Table:
             if feature.name in self.columns:
                 codes[:, place] = self._encode(self.columns[feature.name], feature, unknown)
         return codes
+
+    def numbers(self, name: str) -> npt.NDArray[np.float64]:
+        """Return a column as numbers, NaN where nothing was observed; all NaN where there is no such column."""
+        if name not in self.columns:
+            return np.full(self.rows, np.nan)
+        column = self.columns[name]
+        values = np.full(len(column.values) + 1, np.nan)  # the code -1 points to the last
+        for place, value in enumerate(column.values):
+            number = as_number(value)
+            if number is None:
+                where = self.place(int(np.argmax(column.codes == place)))
+                raise EvidenceError(f"{where}: {name!r} is {value!r}; a number is needed")
+            values[place] = number
+        return values[column.codes]
 
     def _encode(self, column: Column, feature: Variable, unknown: UnknownStates) -> IntArray:
         states = np.empty(len(column.values) + 1, dtype=np.int64)

@@ -14,11 +14,12 @@ from bayestrim.classifier import BoolArray, Classifier
 from bayestrim.cli.options import as_json, output, quiet, takes_model, takes_table
 from bayestrim.cli.output import check_writable, note, show, show_json, write_text
 from bayestrim.cli.sources import ModelQuestion, Source
+from bayestrim.continuous import GaussianFeature, GaussianNaiveBayes
 from bayestrim.description import aligned
 from bayestrim.errors import EvidenceError
 from bayestrim.formats import FORMATS, read_network, write_network
 from bayestrim.learn import labels
-from bayestrim.network import FloatArray
+from bayestrim.network import FloatArray, Variable
 from bayestrim.rows import IntArray
 from bayestrim.tables import Table
 
@@ -168,11 +169,27 @@ def _check_columns(table: Table, classifier: Classifier) -> None:
         raise EvidenceError(f"{table.origin}: there is no column of any feature ({wanted}, …)")
 
 
+def _coded(classifier: Classifier, table: Table, unknown: str) -> IntArray | FloatArray:
+    """Return rows as the array that the classifier takes."""
+    if not isinstance(classifier, GaussianNaiveBayes):
+        return table.encode(classifier.feature_variables, unknown)  # type: ignore[arg-type]  # click checked it
+    columns = [
+        table.numbers(part.name) if isinstance(part, GaussianFeature) else _states(table, part.variable, unknown)
+        for part in classifier.parts
+    ]
+    return np.stack(columns, axis=1) if columns else np.empty((len(table), 0))
+
+
+def _states(table: Table, variable: Variable, unknown: str) -> FloatArray:
+    codes = table.encode([variable], unknown)  # type: ignore[arg-type]  # click checked it
+    return codes[:, 0].astype(np.float64)
+
+
 class _Decided:
     """Posteriors and decisions of a table's rows."""
 
     def __init__(self, classifier: Classifier, table: Table, unknown: str) -> None:
-        codes: IntArray = table.encode(classifier.feature_variables, unknown)  # type: ignore[arg-type]
+        codes = _coded(classifier, table, unknown)
         self.posterior: FloatArray = classifier.posterior(codes, impossible="nan")
         self.possible: BoolArray = ~np.isnan(self.posterior)
         self.positive: BoolArray = np.zeros(len(codes), dtype=bool)

@@ -7,12 +7,13 @@ import hashlib
 import io
 import json
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from bayestrim.classifier import Classifier
+from bayestrim.continuous import GaussianNaiveBayes
 from bayestrim.errors import ClassifierError, FormatError, ProblemError, UnknownNameError, suggestion
 from bayestrim.files import file_error
 from bayestrim.formats import read_network
@@ -213,6 +214,8 @@ class ModelQuestion:
     def _saved(self) -> Classifier:
         if self.source.saved == "classifier":
             return Classifier.load(self.source.file())
+        if self.source.saved == "naive Bayes":
+            return GaussianNaiveBayes.load(self.source.file())
         return self.source.result().problem.classifier
 
 
@@ -226,10 +229,14 @@ class PriceQuestion:
 
     def prices(self, classifier: Classifier) -> Prices:
         """Return the prices of a classifier's features: the model's own, then the file's, then single ones."""
-        features, network = classifier.features, classifier.network
+        features = classifier.features
+        own: Mapping[str, float] = {}
+        known: Sequence[str] = ()
+        if not isinstance(classifier, GaussianNaiveBayes):  # which has no network
+            own, known = classifier.network.costs, classifier.network.names
         found = Prices() if self.costs is None else read_prices(Source(self.costs).file())
-        found = found.of(features, network.names)
-        costs = {name: cost for name, cost in network.costs.items() if name in features} | dict(found.costs)
+        found = found.of(features, known)
+        costs = {name: cost for name, cost in own.items() if name in features} | dict(found.costs)
         for text in self.cost:
             name, amount = pair(text, features, "--cost")
             if name not in features:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bayestrim.changes import Changes, changes
+from bayestrim.continuous import GaussianNaiveBayes
 from bayestrim.description import aligned
 from bayestrim.trimming import Choice, Status, Trimming
 
@@ -15,7 +16,8 @@ def told(result: Trimming) -> str:
     if result.status is Status.INFEASIBLE:
         return f"Nothing can be kept: {result.status.value}."
     parts = [_kept(result), _dropped(result), _threshold(result), _agreement(result)]
-    if result.agreement.upper < 1 and result.dropped:
+    numbers = isinstance(result.problem.classifier, GaussianNaiveBayes)  # whose instances cannot be listed
+    if result.agreement.upper < 1 and result.dropped and not numbers:
         parts.append(_changing(result, changes(result, SHOWN)))
     parts += [_alternative(result, choice) for choice in result.alternatives]
     return "\n".join(part for part in parts if part)
