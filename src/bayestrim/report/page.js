@@ -273,6 +273,14 @@ function calculate(form) {
   show();
 }
 
+/* Paper has no summary to click on: what is folded up is printed, and folded up again. */
+window.addEventListener("beforeprint", () => {
+  document.querySelectorAll("details:not([open])").forEach((details) => {
+    details.open = true;
+    window.addEventListener("afterprint", () => (details.open = false), { once: true });
+  });
+});
+
 document.querySelectorAll("table.sortable").forEach(sortable);
 const slider = document.getElementById("budget");
 if (slider) budget(slider);

@@ -106,7 +106,7 @@ def _features(facts: Facts) -> Markup:
         )
         for name in sorted(facts.classifier.features, key=lambda name: order.index(roles[name]))
     ]
-    about = ", about" if facts.changes is not None and facts.changes.sampled else ""
+    about = " (of drawn instances)" if facts.changes is not None and facts.changes.sampled else ""
     return table(f"All features: what each costs, and what dropping it as well would change{about}", columns, rows)
 
 
@@ -241,14 +241,14 @@ def _instances(facts: Facts, found: Changes) -> Markup:
     return table("Changed instances, most probable first", columns, rows)
 
 
-MOST_PAIRS = 16
+MOST_PAIRS = 12
 """An instance of more features is shown with so many of them."""
 
 
 def _pairs(row: Mapping[str, str], names: Sequence[str]) -> Markup:
     shown = [tag("span", f"{name} = {row[name]}", class_="pair") for name in names[:MOST_PAIRS]]
     more = [f" and {len(names) - MOST_PAIRS} more"] if len(names) > MOST_PAIRS else []
-    return join([join(shown, " "), *more])
+    return tag("span", join(shown, " "), *more)
 
 
 def _explanations(facts: Facts, found: Changes) -> Markup:

@@ -37,24 +37,37 @@ class Cell(NamedTuple):
 
 
 def table(caption: str, columns: Sequence[Column], rows: Iterable[Sequence[Cell]], anchor: str | None = None) -> Markup:
-    """Return a sortable table in a region that scrolls, by keyboard too."""
+    """Return a sortable table in a region that scrolls, by keyboard too.
+
+    Where the page is narrow, rows with long texts become cards, with each heading beside its value; roles
+    are given in full, since a browser forgets them once a row is no row of a table any more.
+    """
+    cards = any(column.kind == "text" for column in columns)
     head = [tag("th", column.heading, scope="col", data_sort=column.sort, class_=column.kind) for column in columns]
-    body = [tag("tr", *map(_cell, columns, row), data_row=i) for i, row in enumerate(rows)]
+    body = [tag("tr", *map(_cell, columns, row), data_row=i, role="row") for i, row in enumerate(rows)]
     whole = tag(
         "table",
         tag("caption", caption),
-        tag("thead", tag("tr", *head)),
-        tag("tbody", *body),
-        class_="sortable",
+        tag("thead", tag("tr", *head, role="row"), role="rowgroup"),
+        tag("tbody", *body, role="rowgroup"),
+        class_="sortable cards" if cards else "sortable",
         id=anchor,
+        role="table",
     )
     return scroll(caption, whole)
 
 
 def _cell(column: Column, cell: Cell) -> Markup:
-    name, scope = ("th", "row") if column.kind == "name" else ("td", None)
-    number = None if cell.number is None else repr(float(cell.number))
-    return tag(name, cell.content, scope=scope, data_value=number, class_=f"{column.kind} {cell.class_}".rstrip())
+    name, scope, role = ("th", "row", "rowheader") if column.kind == "name" else ("td", None, "cell")
+    return tag(
+        name,
+        cell.content,
+        scope=scope,
+        role=role,
+        data_label=column.heading,
+        data_value=None if cell.number is None else repr(float(cell.number)),
+        class_=f"{column.kind} {cell.class_}".rstrip(),
+    )
 
 
 def scroll(label: str, content: Markup) -> Markup:
