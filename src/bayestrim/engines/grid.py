@@ -19,7 +19,7 @@ TICKS = 32
 """Errors are counted in steps of this fraction of a cell."""
 DEVIATIONS = 5.0
 """Errors are followed so many standard deviations to either side."""
-MOST_WORK = 1 << 27
+MOST_WORK = 1 << 25
 """The most operations that finding the margin may take; beyond it, errors are counted in coarser ticks."""
 STEPS_TRIED = 256
 """So many widths of a cell are tried, from the widest on; the one whose errors vary least is taken."""
