@@ -94,6 +94,39 @@ takes_prices = _gathered(
         ),
     ],
 )
+
+
+def _together(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
+    """Return options as one decorator."""
+    return functools.reduce(lambda inner, outer: lambda command: inner(outer(command)), options)
+
+
+constraints = _together(
+    click.option("--require", multiple=True, metavar="a,b,…", help="Features that must be kept."),
+    click.option("--forbid", multiple=True, metavar="a,b,…", help="Features that must not be kept."),
+    click.option("--max-features", type=int, metavar="K", help="Keep at most so many."),
+    click.option("--keep-threshold", is_flag=True, help="Use the old threshold; by default the best one is chosen."),
+)
+workers = click.option("--workers", type=int, metavar="N", help="Threads that search (-1: one for each processor).")
+searching = _together(
+    click.option(
+        "--engine",
+        type=click.Choice(["auto", "additive", "table", "sparse", "sampled", "circuit"]),
+        default="auto",
+        help="What computes agreements (default auto).",
+    ),
+    click.option(
+        "--strategy",
+        type=click.Choice(["auto", "branch-and-bound", "exhaustive", "greedy", "information-gain"]),
+        default="auto",
+        help="How to search (default auto).",
+    ),
+    click.option("--time-limit", type=float, metavar="S", help="Stop after S seconds with the best so far."),
+    click.option("--evaluations", type=int, metavar="N", help="Stop after N evaluations with the best so far."),
+    click.option("--samples", type=int, metavar="N", help="Instances drawn by the sampled engine."),
+    click.option("--seed", type=int, metavar="N", help="Seed of what is drawn."),
+    workers,
+)
 as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 quiet = click.option("-q", "--quiet", is_flag=True, help="Say nothing on standard error.")
 

@@ -19,6 +19,7 @@ from bayestrim.files import file_error
 from bayestrim.formats import read_network
 from bayestrim.network import BayesianNetwork
 from bayestrim.prices import Prices, read_prices
+from bayestrim.problem import TrimProblem
 from bayestrim.rows import as_number
 from bayestrim.tables import Table, read_table
 
@@ -257,3 +258,18 @@ def _amount(text: str, where: str) -> float:
     if amount is None or not 0 <= amount < float("inf"):
         raise ProblemError(f"{where}: {text!r} is not a number of at least 0")
     return amount
+
+
+def problem_of(classifier: Classifier, prices: PriceQuestion, budget: float, options: Mapping[str, Any]) -> TrimProblem:
+    """Return a classifier with its prices, and the constraints that the options name."""
+    costs = prices.prices(classifier)
+    return TrimProblem(
+        classifier,
+        budget,
+        costs.costs,
+        "keep" if options["keep_threshold"] else "optimal",
+        costs.setup_costs,
+        names(options["require"]),
+        names(options["forbid"]),
+        options["max_features"],
+    )

@@ -7,15 +7,13 @@ from typing import Any
 import click
 
 from bayestrim.cli import BAD_INPUT, INTERRUPTED, PROVED, STOPPED
-from bayestrim.cli.options import as_json, output, quiet, takes_model, takes_prices
+from bayestrim.cli.options import as_json, constraints, output, quiet, searching, takes_model, takes_prices, workers
 from bayestrim.cli.output import check_writable, show, show_json
 from bayestrim.cli.progress import progress
-from bayestrim.cli.sources import ModelQuestion, PriceQuestion, Source, names
+from bayestrim.cli.sources import ModelQuestion, PriceQuestion, Source, problem_of
 from bayestrim.cli.telling import told
 from bayestrim.trimming import Status, StopReason, Trimming
 
-STRATEGIES = ["auto", "branch-and-bound", "exhaustive", "greedy", "information-gain"]
-workers = click.option("--workers", type=int, metavar="N", help="Threads that search (-1: one for each processor).")
 page = click.option("--report", "page", metavar="PAGE.html", help="Also write a page about the result.")
 
 
@@ -43,25 +41,11 @@ Examples:
 @click.option(
     "-b", "--budget", type=float, metavar="B", required=True, help="The most that the kept features may cost."
 )
-@click.option("--require", multiple=True, metavar="a,b,…", help="Features that must be kept.")
-@click.option("--forbid", multiple=True, metavar="a,b,…", help="Features that must not be kept.")
-@click.option("--max-features", type=int, metavar="K", help="Keep at most so many.")
-@click.option("--keep-threshold", is_flag=True, help="Use the old threshold; by default the best one is chosen.")
+@constraints
 @click.option("--alternatives", type=int, default=0, metavar="K", help="Also find the K next best choices.")
-@click.option(
-    "--engine",
-    type=click.Choice(["auto", "additive", "table", "sparse", "sampled", "circuit"]),
-    default="auto",
-    help="What computes agreements (default auto).",
-)
-@click.option("--time-limit", type=float, metavar="S", help="Stop after S seconds with the best so far.")
-@click.option("--evaluations", type=int, metavar="N", help="Stop after N evaluations with the best so far.")
 @click.option("--gap", type=float, default=0.0, metavar="G", help="Be content when at most G below the best.")
-@click.option("--samples", type=int, metavar="N", help="Instances drawn by the sampled engine.")
-@click.option("--seed", type=int, metavar="N", help="Seed of what is drawn.")
-@click.option("--strategy", type=click.Choice(STRATEGIES), default="auto", help="How to search (default auto).")
+@searching
 @click.option("--checkpoint", metavar="FILE", help="Keep what is known in FILE, and go on from it if it is there.")
-@workers
 @page
 @output("Also save the result, for predict, verify and report.")
 @quiet
@@ -72,23 +56,12 @@ def trim(question: ModelQuestion, prices: PriceQuestion, **options: Any) -> int:
     Prints what to keep and drop, the new threshold, how many decisions stay the same, whether that is proved, and what
     kind of instances change their decision.
     """
-    from bayestrim import Limits, TrimProblem  # noqa: PLC0415
+    from bayestrim import Limits  # noqa: PLC0415
     from bayestrim import trim as search  # noqa: PLC0415  (what searches is slow to import)
 
     for path in (options["output"], options["page"], options["checkpoint"]):
         check_writable(path)
-    classifier = question.classifier()
-    costs = prices.prices(classifier)
-    problem = TrimProblem(
-        classifier,
-        options["budget"],
-        costs.costs,
-        "keep" if options["keep_threshold"] else "optimal",
-        costs.setup_costs,
-        names(options["require"]),
-        names(options["forbid"]),
-        options["max_features"],
-    )
+    problem = problem_of(question.classifier(), prices, options["budget"], options)
     limits = Limits(options["time_limit"], options["evaluations"], options["gap"], samples=options["samples"])
     with progress(options["quiet"]) as listen:
         result = search(
