@@ -138,7 +138,7 @@ def _explained(error: Exception) -> str:
         return f"cannot write standard output: {error.strerror or error}"
     if type(error) is MemoryError:
         return "there is not enough memory for this; describe tells how large the model is"
-    return str(error)
+    return str(error).replace("unknown='missing'", "--unknown missing")
 
 
 def _say(message: str) -> int:
