@@ -242,7 +242,7 @@ def _result(request: Request, engine: Engine, outcome: Outcome, clock: Clock) ->
         outcome.reason,
         tuple(choices[1:]),
         irrelevant,
-        engine.tie_mass,
+        min(1.0, engine.tie_mass),  # a sum of floats
         engine.name,
         SearchStats(outcome.evaluations, outcome.nodes, clock.total),
     )
