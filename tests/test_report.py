@@ -17,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bayestrim as bt
+from bayestrim.cli import run
 from bayestrim.report import page_of, sections, write_report
 from bayestrim.report.calculator import calculator
 from bayestrim.report.curve import MOST_POINTS, Axes, thinned
@@ -150,7 +151,7 @@ def test_no_name_leaves_its_place(name: str) -> None:
     assert [tag for tag, _ in outline.elements].count("script") == 2
     assert "img" not in [tag for tag, _ in outline.elements]
     data = json.loads(outline.scripts[0])
-    assert data["calculator"]["inputs"] == [{"name": f"F{name}", "states": [f"a{name}", "b"]}]
+    assert data["calculator"]["inputs"] == [{"name": f"F{name}", "states": [f"a{name}", "b"], "cuts": None}]
     assert data["curve"][-1]["features"] == [f"F{name}"]
     assert name in "".join(outline.text)
 
@@ -282,6 +283,15 @@ def test_the_page_counts_as_the_engines_do(random: Any) -> None:
         assert loss == pytest.approx(max(0.0, whole - agreement(rest)), abs=1e-8)
     assert facts.baseline is not None
     assert float(facts.baseline) == pytest.approx(agreement([]), abs=1e-9)
+
+
+def test_two_commands_lead_from_a_table_to_a_page(tmp_path: Path) -> None:
+    """Once installed, a newcomer learns a model from their table, and trims it into a page."""
+    table = Path(__file__).parents[1] / "examples" / "data" / "heart.csv"
+    model, page = str(tmp_path / "heart.json"), tmp_path / "heart.html"
+    assert run(["learn", str(table), "--target", "num", "--positive", "1,2,3,4", "-o", model]) == 0
+    assert run(["trim", model, "--budget", "3", "--report", str(page)]) == 0
+    assert "Keep 3 of 13 features" in page.read_text(encoding="utf-8")
 
 
 def test_the_fingerprint_tells_classifiers_apart() -> None:

@@ -134,6 +134,53 @@ def test_ties_are_decided_exactly(report: Opened) -> None:
     assert wrong > 0
 
 
+def measured() -> bt.GaussianNaiveBayes:
+    """Return a classifier of measurements and of states."""
+    parts: list[Any] = [
+        bt.GaussianFeature("temperature", positive=(38.5, 0.6), negative=(36.8, 0.2)),
+        bt.GaussianFeature("pulse", positive=(90, 100), negative=(75, 100)),
+        bt.DiscreteFeature("cough", ("dry", "wet", "none"), positive=(0.5, 0.5, 0.0), negative=(0.1, 0.0, 0.9)),
+    ]
+    return bt.GaussianNaiveBayes(parts, prior=0.2, threshold=0.3)
+
+
+def test_measurements_are_computed_in_the_page(report: Opened) -> None:
+    """Sums of log-odds, far and missing measurements and impossible states included, are Python's."""
+    classifier = measured()
+    model = calculator.calculator(classifier)
+    random = Random(4)
+    rows: list[list[float | None]] = [[1e200, 60.0, None], [None, None, 2], [37.2, None, 0], [-1.0, 80.0, 1]]
+    rows += [[random.gauss(37.5, 1), random.gauss(80, 12), random.choice([None, 0, 1, 2])] for _ in range(300)]
+    found = report.page.evaluate("([model, rows]) => rows.map((seen) => decide(model, seen))", [model, rows])
+    values = np.array([[np.nan if value is None else value for value in row] for row in rows])
+    posteriors, decisions = classifier.posterior(values), classifier.decide(values)
+    for answer, posterior, decision in zip(found, np.asarray(posteriors), np.asarray(decisions), strict=True):
+        assert abs(answer["posterior"] - posterior) <= EXACT
+        assert answer["positive"] == decision
+
+
+def test_measurements_are_entered_as_numbers(browser: Browser, tmp_path: Path) -> None:
+    """A page about measurements asks for numbers, and so does one about ranges that were cut from numbers."""
+    result = bt.trim(measured(), budget=2)
+    it = opened(browser, tmp_path, page_of(result))
+    it.page.get_by_label("temperature", exact=True).fill("38.1")
+    shown = float(it.page.locator("#calculator-answer").get_attribute("data-posterior") or "nan")
+    assert abs(shown - result.classifier.posterior({"temperature": 38.1})) <= EXACT
+    assert faults_of_access(it.page) == []
+    assert it.complaints == []
+    it.page.context.close()
+
+    variables = [bt.Variable("Ill", ("yes", "no")), bt.Variable("Age", ("young", "middle", "old"), cuts=(40.0, 60.0))]
+    tables: dict[str, Any] = {"Ill": [0.3, 0.7], "Age": [[0.1, 0.3, 0.6], [0.5, 0.3, 0.2]]}
+    ages = bt.Classifier(bt.BayesianNetwork(variables, {"Age": ["Ill"]}, tables), "Ill")
+    it = opened(browser, tmp_path, page_of(bt.trim(ages, budget=1)))
+    for entered, state in (("39.9", "young"), ("40", "middle"), ("-3", "young"), ("1e3", "old"), ("", None)):
+        it.page.get_by_label("Age", exact=True).fill(entered)
+        shown = float(it.page.locator("#calculator-answer").get_attribute("data-posterior") or "nan")
+        assert abs(shown - ages.posterior({"Age": state})) <= EXACT
+    it.page.context.close()
+
+
 def test_large_models_are_computed_in_the_page(report: Opened) -> None:
     """A panel of forty tests, and a class with eleven parents, give what Python gives."""
     agrees_with_python(report.page, panel(40), calculator.calculator(panel(40)))

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from bayestrim.classifier import Classifier
+from bayestrim.continuous import GaussianNaiveBayes
 from bayestrim.elimination import plan_elimination
 from bayestrim.errors import BayestrimError
 from bayestrim.network import BayesianNetwork
@@ -32,11 +33,22 @@ def calculator(trimmed: Classifier) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``kind`` is ``"tables"``, ``"answers"`` or ``"none"``. Variables are numbered; numbers of tables stand in the
-        decimals they were given. None of it needs more than JSON.
+        ``kind`` is ``"tables"``, ``"answers"``, ``"odds"`` (of measurements) or ``"none"``. Variables are numbered;
+        numbers of tables stand in the decimals they were given. None of it needs more than JSON.
     """
-    inputs = [{"name": v.name, "states": v.states} for v in trimmed.feature_variables]
+    if isinstance(trimmed, GaussianNaiveBayes):
+        return _odds(trimmed)
+    inputs = [{"name": v.name, "states": v.states, "cuts": v.cuts} for v in trimmed.feature_variables]
     return {"inputs": inputs, "threshold": trimmed.threshold, **(_tables(trimmed) or _answers(trimmed) or _none())}
+
+
+def _odds(trimmed: GaussianNaiveBayes) -> dict[str, Any]:
+    """Return what each feature's log-odds are computed from; they add up."""
+    inputs, parts = [], []
+    for part in trimmed.parts:
+        inputs.append({"name": part.name, "states": getattr(part, "states", None), "cuts": None})
+        parts.append({"positive": part.positive, "negative": part.negative})
+    return {"inputs": inputs, "threshold": trimmed.threshold, "kind": "odds", "prior": trimmed.prior, "parts": parts}
 
 
 def _tables(trimmed: Classifier) -> dict[str, Any] | None:

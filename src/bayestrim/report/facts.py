@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from bayestrim import documents
+from bayestrim import saving
 from bayestrim.agreement import eca
 from bayestrim.changes import Changes, changes
 from bayestrim.classifier import Classifier
@@ -48,7 +47,7 @@ class Facts:
     calculator
         What the page needs to compute posteriors.
     fingerprint
-        The SHA-256 of the classifier as `Classifier.save` writes it.
+        The SHA-256 of the classifier.
     """
 
     result: Trimming
@@ -121,20 +120,8 @@ def _baseline(result: Trimming, positive: Interval) -> Interval:
 
 
 def fingerprint(classifier: Classifier) -> str:
-    """Return the SHA-256 of a classifier, which tells whether two pages speak of the same.
-
-    It covers the network with every bit of its tables, the target, the positive states, the features, the threshold and
-    the evidence.
-    """
-    whole = {
-        "network": documents.of_network(classifier.network),
-        "target": classifier.target,
-        "positive": list(classifier.positive),
-        "features": list(classifier.features),
-        "threshold": classifier.threshold,
-        "evidence": dict(sorted(classifier.evidence.items())),
-    }
-    return hashlib.sha256(documents.dump(whole).encode()).hexdigest()
+    """Return the SHA-256 of a classifier, every bit of its tables included, by which two pages speak of the same."""
+    return saving.fingerprint(saving.of_classifier(classifier))
 
 
 def is_bounded(result: Trimming) -> bool:

@@ -190,9 +190,36 @@ function divisor(a, b) {
 const BAND = 1e-9; // odds this near to the threshold's are compared exactly, as in Python
 const VANISHING = 1e-250; // so little may be what underflow left
 
-/** Return the posterior and the decision of what was seen (states by number, -1 for what was not). */
-function decide(model, codes) {
+/** Return the posterior and the decision of what was seen: states by number, measurements as they are, null if not. */
+function decide(model, seen) {
+  if (model.kind === "odds") return addUp(model, seen);
+  const codes = seen.map((code) => code ?? -1);
   return model.kind === "answers" ? lookUp(model, codes) : compute(model, codes);
+}
+
+/** Decide by a sum of log-odds: of a state's two probabilities, or of a measurement under two normal distributions. */
+function addUp(model, seen) {
+  let odds = Math.log(model.prior) - Math.log1p(-model.prior);
+  seen.forEach((value, i) => {
+    if (value === null) return;
+    const { positive, negative } = model.parts[i];
+    if (model.inputs[i].states) {
+      odds += Math.log(positive[value]) - Math.log(negative[value]);
+      return;
+    }
+    const [here, there] = [positive, negative].map(([mean, variance]) => distance(value, mean, variance));
+    odds += ((there - here) * (there + here)) / 2 + (Math.log(negative[1]) - Math.log(positive[1])) / 2;
+  });
+  if (Number.isNaN(odds)) return null;
+  const small = Math.exp(-Math.abs(odds));
+  const limit = model.threshold;
+  const positive = limit <= 1 && odds >= Math.log(limit) - Math.log1p(-limit);
+  return { posterior: (odds > 0 ? 1 : small) / (1 + small), positive, exactly: false };
+}
+
+/** Return how many standard deviations a value lies from a mean. */
+function distance(value, mean, variance) {
+  return Math.max(-1e150, Math.min(1e150, (value - mean) / Math.sqrt(variance)));
 }
 
 function lookUp(model, codes) {
@@ -247,10 +274,15 @@ function ratio(part, whole) {
 
 function calculate(form) {
   const model = page.calculator;
-  const fields = [...form.querySelectorAll("select")];
+  const fields = [...form.querySelectorAll("select, input")];
+  const read = (field, i) => {
+    if (field.value === "") return null; // nothing was entered, or nothing that is a number
+    const { cuts } = model.inputs[i];
+    return cuts ? cuts.filter((cut) => cut <= Number(field.value)).length : Number(field.value);
+  };
   const output = document.getElementById("calculator-answer");
   const show = () => {
-    const answer = decide(model, fields.map((field) => Number(field.value)));
+    const answer = decide(model, fields.map(read));
     const bar = document.getElementById("calculator-bar");
     output.toggleAttribute("data-positive", Boolean(answer?.positive));
     output.toggleAttribute("data-impossible", !answer);

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import bayestrim
 from bayestrim.changes import Change, Changes
+from bayestrim.classifier import Classifier
+from bayestrim.continuous import GaussianNaiveBayes
 from bayestrim.report import curve, words
 from bayestrim.report.facts import Facts, is_bounded
 from bayestrim.report.markup import Markup, join, tag
@@ -190,7 +192,7 @@ def changed(facts: Facts) -> Markup:
     """Return which decisions change, in which direction, and what goes with it."""
     found = facts.changes
     if found is None:
-        return tag("p", "The instances of this classifier are out of reach, even of a sample.")
+        return tag("p", "Which instances change is out of reach for this classifier.")
     directions = (
         f"{words.percent(found.lost)} of all decisions turn from positive to negative, and "
         f"{words.percent(found.gained)} from negative to positive."
@@ -336,9 +338,11 @@ def alternatives(facts: Facts) -> Markup | None:
     return table("The answer, and the next best subsets within the budget", columns, rows)
 
 
-def network(facts: Facts) -> Markup:
+def network(facts: Facts) -> Markup | None:
     """Return the network, drawn."""
     classifier = facts.classifier
+    if isinstance(classifier, GaussianNaiveBayes):
+        return None
     part = classifier.network.ancestral([classifier.target, *classifier.features, *classifier.evidence])
     note = ""
     if len(part.names) > MOST_NODES:
@@ -379,9 +383,7 @@ def use(facts: Facts) -> Markup:
     limit = facts.result.threshold
     fields = []
     for place, variable in enumerate(model["inputs"]):
-        options = [tag("option", "not observed", value=-1)]
-        options += [tag("option", state, value=code) for code, state in enumerate(variable["states"])]
-        control = tag("select", *options, id=f"input-{place}", autocomplete="off")
+        control = _entry(variable, f"input-{place}")
         fields.append(tag("div", tag("label", variable["name"], for_=f"input-{place}"), control))
     mark = f"{1000 * min(1.0, limit):.1f}"
     bar = tag(
@@ -419,12 +421,31 @@ def use(facts: Facts) -> Markup:
     )
 
 
+def _model(classifier: Classifier) -> str:
+    if isinstance(classifier, GaussianNaiveBayes):
+        return f"naive Bayes with measurements: {words.count(len(classifier.features), 'feature')}"
+    network = classifier.network
+    return f"{network.name or 'without a name'}: {words.count(len(network.names), 'variable')}"
+
+
+def _entry(variable: Mapping[str, Any], anchor: str) -> Markup:
+    """Return where a feature's value is entered: a number where it was one, else one of its states."""
+    if variable["cuts"] or not variable["states"]:
+        ends = variable["cuts"]
+        hint = f"cut at {', '.join(f'{cut:g}' for cut in ends)}" if ends else None
+        return tag(
+            "input", type="number", step="any", id=anchor, placeholder="not observed", title=hint, autocomplete="off"
+        )
+    options = [tag("option", "not observed", value="")]
+    options += [tag("option", state, value=code) for code, state in enumerate(variable["states"])]
+    return tag("select", *options, id=anchor, autocomplete="off")
+
+
 def computed(facts: Facts) -> Markup:
     """Return how the answer was computed, and from what."""
     result, classifier = facts.result, facts.classifier
-    model = classifier.network.name or "without a name"
     rows = [
-        ("Model", f"{model}: {words.count(len(classifier.network.names), 'variable')}"),
+        ("Model", _model(classifier)),
         ("Decision", f"{_decision(facts)}, if its probability is at least {words.threshold(classifier.threshold)}"),
         ("Proof", f"{result.status.value}; {result.stop_reason.value}"),
         ("Engine", result.engine or "none was needed"),
