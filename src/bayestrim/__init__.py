@@ -7,6 +7,7 @@ from bayestrim import reference
 from bayestrim.agreement import eca, expected_sdp, maa, mpa, sdp, tie_mass
 from bayestrim.classifier import Classifier
 from bayestrim.continuous import DiscreteFeature, GaussianFeature, GaussianNaiveBayes
+from bayestrim.curve import BudgetCurve, CurvePoint
 from bayestrim.errors import (
     BayestrimError,
     CheckpointError,
@@ -32,21 +33,24 @@ from bayestrim.network import BayesianNetwork, Variable
 from bayestrim.problem import Limits, TrimProblem
 from bayestrim.result import NEVER_POSITIVE, Interval, MaxAgreement, ThresholdInterval
 from bayestrim.trimming import Choice, SearchStats, Status, StopReason, Trimming, load_result
+from bayestrim.verify import Verification, verify
 from bayestrim.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from bayestrim.description import Description, FeatureWorth, describe
-    from bayestrim.search import Event, resume, trim
+    from bayestrim.search import Event, frontier, resume, trim
 
 __all__ = [
     "NEVER_POSITIVE",
     "BayesianNetwork",
     "BayestrimError",
+    "BudgetCurve",
     "CheckpointError",
     "Choice",
     "Classifier",
     "ClassifierError",
     "ColumnWarning",
+    "CurvePoint",
     "Description",
     "DiscreteFeature",
     "Event",
@@ -77,12 +81,14 @@ __all__ = [
     "Trimming",
     "UnknownNameError",
     "Variable",
+    "Verification",
     "describe",
     "eca",
     "expected_sdp",
     "from_pgmpy",
     "from_pyagrum",
     "from_sklearn",
+    "frontier",
     "learn",
     "load_result",
     "maa",
@@ -93,6 +99,7 @@ __all__ = [
     "sdp",
     "tie_mass",
     "trim",
+    "verify",
     "write_network",
 ]
 
@@ -102,6 +109,7 @@ _LATER = {
     "Event": "bayestrim.search",
     "FeatureWorth": "bayestrim.description",
     "describe": "bayestrim.description",
+    "frontier": "bayestrim.search",
     "resume": "bayestrim.search",
     "trim": "bayestrim.search",
 }

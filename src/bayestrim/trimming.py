@@ -112,6 +112,8 @@ class Trimming:
         What computed the agreements.
     stats
         What the search took.
+    target
+        The agreement that was asked for, if one was: then nothing cheaper agrees as often, and `budget` is the cost.
     """
 
     problem: TrimProblem
@@ -124,6 +126,7 @@ class Trimming:
     tie_mass: float = 0.0
     engine: str = ""
     stats: SearchStats = SearchStats()
+    target: float | None = None
 
     @property
     def features(self) -> tuple[str, ...]:

@@ -11,10 +11,9 @@ import math
 import numbers
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
-from fractions import Fraction
-from itertools import islice, product
+from itertools import islice
 from random import Random
 from typing import Any, NamedTuple, Protocol
 
@@ -22,8 +21,10 @@ import numpy as np
 import numpy.typing as npt
 
 from bayestrim import inference, reference
+from bayestrim.allowance import ROUNDED_COSTS, Allowance
 from bayestrim.classifier import Classifier
 from bayestrim.continuous import GaussianNaiveBayes
+from bayestrim.curve import BudgetCurve
 from bayestrim.errors import ProblemError, TooLargeError, VerificationError
 from bayestrim.problem import TrimProblem
 from bayestrim.result import NEVER_POSITIVE, Interval
@@ -34,8 +35,6 @@ Features = tuple[str, ...]
 
 TOLERANCE = 1e-9
 """How far a stated share of decisions may be off."""
-ROUNDED_COSTS = Fraction(1, 10**12)
-"""The share by which costs may be off, or a budget exceeded, where costs had too many digits and were rounded."""
 FALSE_ALARM = 1e-9
 """The chance that one statement that is true is refused for what a sample happened to show."""
 MOST_WORLDS = 2**15
@@ -139,13 +138,13 @@ class Verification:
             raise VerificationError(f"the result is wrong about: {wrong}\n{self.summary()}")
 
 
-def verify(result: Trimming, *, samples: int = 100_000, seed: int = 0) -> Verification:
+def verify(result: Trimming | BudgetCurve, *, samples: int = 100_000, seed: int = 0) -> Verification:
     """Check what a result says, sharing no computation with what produced it.
 
     Parameters
     ----------
     result
-        The result.
+        The result, or a budget curve: then each of its points, and that no point is missing.
     samples
         How many instances to draw where there are too many to go through them all.
     seed
@@ -156,9 +155,20 @@ def verify(result: Trimming, *, samples: int = 100_000, seed: int = 0) -> Verifi
     Verification
         Checks of the kept features, the budget, the cost, the threshold and the interval it lies in, the agreement
         and the bound on the best; and of optimality, alternatives and irrelevant features where the result claims any.
+
+    Examples
+    --------
+    >>> import bayestrim as bt
+    >>> quiz = bt.Classifier(bt.read_network("examples/quiz.bif"), "Mastery", "+", threshold=0.07)
+    >>> bt.verify(bt.trim(quiz, budget=2)).ok
+    True
     """
+    if isinstance(result, BudgetCurve):
+        return _verify_curve(result, samples, seed)
     if not isinstance(samples, numbers.Integral) or isinstance(samples, bool) or samples < FEWEST_SAMPLES:
         raise ProblemError(f"samples={samples!r}; it must be a whole number, {FEWEST_SAMPLES} or more")
+    if result.status is Status.INFEASIBLE:
+        return Verification(tuple(_check_infeasible(result, samples, seed)))
     stated = _check_statements(result)
     if _misnamed(result.problem, result.choice) or _misplaced(result.problem, result.choice):
         return Verification((*stated, *_unchecked(result, "the features or the threshold make no sense")))
@@ -173,6 +183,8 @@ def _check_statements(result: Trimming) -> Iterator[Check]:
     problem, choice = result.problem, result.choice
     yield _check("features", _misnamed(problem, choice), "features of the classifier, in its order, none twice")
     yield _check("budget", _unaffordable(problem, choice), f"the kept features cost at most {problem.budget:g}")
+    if problem.required or problem.forbidden or problem.max_features is not None:
+        yield _check("constraints", _unconstrained(problem, choice), "what is required and forbidden, and how many")
     yield _check("cost", _miscounted(problem, choice), f"the kept features cost {choice.cost:g} together")
     fault = _misplaced(problem, choice) or _needless(problem, choice)
     yield _check("threshold", fault, f"{choice.threshold:.6g} lies in {choice.thresholds}")
@@ -193,6 +205,9 @@ def _check_by(judge: _Judge, result: Trimming, seed: int) -> Iterator[Check]:
     if result.status is Status.OPTIMAL:
         fault = f"{_listed(winner)} agrees more often {judge.basis}" if leads[winner] > TOLERANCE else ""
         yield _check("optimality", fault, f"none of {tried} agrees more often than the chosen one {judge.basis}")
+    if result.target is not None:
+        fault = _missed(result) or _cheaper(result, leads, judge)
+        yield _check("cheapest", fault, f"none of {tried} is cheaper and agrees {result.target:g} {judge.basis}")
     if result.alternatives:
         faults = (judge.misstated(other) or judge.uneven(other) for other in result.alternatives)
         fault = _disordered(result) or next(filter(None, faults), "")
@@ -201,6 +216,70 @@ def _check_by(judge: _Judge, result: Trimming, seed: int) -> Iterator[Check]:
         yield _check("alternatives", fault, f"distinct, affordable, in order, as good as stated {judge.basis}")
     if result.irrelevant:
         yield _check("irrelevant features", judge.mattering(result.irrelevant), f"they change nothing {judge.basis}")
+
+
+def _check_infeasible(result: Trimming, samples: int, seed: int) -> Iterator[Check]:
+    """Yield the checks of a result that says that nothing is allowed, or nothing agrees as often as was asked."""
+    allowance = Allowance(result.problem)
+    required = tuple(result.problem.required)
+    if not allowance.affords(required):
+        yield _check("infeasibility", "", f"what is required costs {float(allowance.spent(required)):g}")
+        return
+    if result.target is None:
+        yield _check("infeasibility", f"{_listed(required)} is allowed", "")
+        return
+    judge = _count_all(result) or _draw_some(result, samples, seed)
+    if isinstance(judge, str):
+        yield Check("infeasibility", Verdict.UNCHECKED, judge)
+        return
+    rivals = _find_rivals(result, judge, seed)
+    best = max(rivals.subsets, key=judge.lead)
+    reached = judge.own + judge.lead(best)
+    fault = f"{_listed(best)} agrees {reached:.9g} {judge.basis}" if reached >= result.target - TOLERANCE else ""
+    yield _check("infeasibility", fault, f"none of {len(rivals.subsets):,} subsets agrees {result.target:g}")
+
+
+def _verify_curve(curve: BudgetCurve, samples: int, seed: int) -> Verification:
+    """Check each point of a curve, that each improves on the one before, and that none is missing."""
+    checks = []
+    for number, point in enumerate(curve):
+        found = verify(point.result, samples=samples, seed=seed)
+        wrong = "; ".join(str(check) for check in found.failed)
+        stated = (point.cost, point.features, point.agreement, point.threshold, point.bound)
+        result = point.result
+        if stated != (result.cost, result.features, result.agreement, result.threshold, result.bound):
+            wrong = wrong or "it is not what its result says"
+        before = curve[number - 1] if number else None
+        if before is not None and not (before.cost < point.cost and before.agreement.lower <= point.agreement.upper):
+            wrong = wrong or f"it costs {point.cost:g} and does not improve on {before.cost:g}"
+        verdict = Verdict.PASSED if found.checks and not found.unchecked else Verdict.UNCHECKED
+        detail = wrong or f"{len(found.checks) - len(found.unchecked)} of {len(found.checks)} checks made, all right"
+        checks.append(Check(f"point {number + 1}", Verdict.FAILED if wrong else verdict, detail))
+    return Verification((*checks, _check_complete(curve, samples, seed)))
+
+
+def _check_complete(curve: BudgetCurve, samples: int, seed: int) -> Check:
+    """Check by brute force that no subset is better than all points that cost no more."""
+    if not len(curve):
+        return Check("completeness", Verdict.UNCHECKED, "there are no points")
+    whole = replace(curve[-1].result, problem=curve.problem)
+    judge = _count_all(whole) or _draw_some(whole, samples, seed)
+    if isinstance(judge, str) or not judge.exact:
+        return Check("completeness", Verdict.UNCHECKED, "there are too many instances to go through them all")
+    allowance = Allowance(curve.problem)
+    subsets = allowance.subsets(judge.most_subsets())
+    if subsets is None:
+        return Check("completeness", Verdict.UNCHECKED, "there are too many subsets to go through them all")
+    for features in subsets:
+        spent, value = allowance.spent(features), judge.own + judge.lead(features)
+        below = [p for p in curve if reference.rational(p.cost) <= spent * (1 + ROUNDED_COSTS)]
+        bound = max((p.bound for p in below), default=0.0)
+        if value > bound + TOLERANCE:
+            fault = f"{_listed(features)} costs {float(spent):g} and agrees {value:.9g}, more than the points below"
+            return Check("completeness", Verdict.FAILED, fault)
+    return Check(
+        "completeness", Verdict.PASSED, f"no subset of all {len(subsets):,} is better than the points below it"
+    )
 
 
 def _unchecked(result: Trimming, reason: str) -> Iterator[Check]:
@@ -238,19 +317,20 @@ def _misnamed(problem: TrimProblem, choice: Choice) -> str:
     return "" if in_order == choice.features else f"{_listed(choice.features)}: twice or not in the classifier's order"
 
 
-def _spent(problem: TrimProblem, features: Features) -> Fraction:
-    return sum((reference.rational(problem.costs.get(name, 0)) for name in features), Fraction(0))
-
-
 def _unaffordable(problem: TrimProblem, choice: Choice) -> str:
-    spent = _spent(problem, choice.features)
-    if math.isinf(problem.budget) or spent <= reference.rational(problem.budget) * (1 + ROUNDED_COSTS):
+    allowance = Allowance(problem)
+    if math.isinf(problem.budget) or allowance.affords(choice.features):
         return ""
-    return f"{_listed(choice.features)} cost {float(spent)!r}; the budget is {problem.budget!r}"
+    spent = float(allowance.spent(choice.features))
+    return f"{_listed(choice.features)} cost {spent!r}; the budget is {problem.budget!r}"
+
+
+def _unconstrained(problem: TrimProblem, choice: Choice) -> str:
+    return Allowance(problem).breach(choice.features)
 
 
 def _miscounted(problem: TrimProblem, choice: Choice) -> str:
-    spent = _spent(problem, choice.features)
+    spent = Allowance(problem).spent(choice.features)
     if math.isfinite(choice.cost) and abs(reference.rational(choice.cost) - spent) <= spent * ROUNDED_COSTS:
         return ""
     return f"{_listed(choice.features)} cost {float(spent)!r}, not {choice.cost!r}"
@@ -290,12 +370,31 @@ def _exceeded(result: Trimming, winner: Features, value: float, judge: _Judge) -
     return f"{_listed(winner)} agrees at least {value:.9g} {judge.basis}, above {result.bound:.9g}"
 
 
+def _missed(result: Trimming) -> str:
+    assert result.target is not None
+    if result.agreement.lower >= result.target - TOLERANCE:
+        return ""
+    return f"it agrees {result.agreement.lower:.9g}, and {result.target:.9g} was asked for"
+
+
+def _cheaper(result: Trimming, leads: dict[Features, float], judge: _Judge) -> str:
+    """Find a cheaper subset that agrees as often as was asked for, where the choice is called the cheapest."""
+    if result.status is not Status.OPTIMAL or result.target is None:
+        return ""
+    allowance = Allowance(result.problem)
+    spent = allowance.spent(result.features) * (1 - ROUNDED_COSTS)
+    for features, lead in leads.items():
+        if allowance.spent(features) < spent and judge.own + lead >= result.target:
+            return f"{_listed(features)} costs {float(allowance.spent(features)):g} and agrees {judge.own + lead:.9g}"
+    return ""
+
+
 def _disordered(result: Trimming) -> str:
     """Find alternatives that are impossible, repeated, or better than those before them."""
     problem, seen = result.problem, {result.features}
     before = result.choice
     for other in result.alternatives:
-        statements = (_misnamed, _unaffordable, _miscounted, _misplaced, _needless)
+        statements = (_misnamed, _unaffordable, _unconstrained, _miscounted, _misplaced, _needless)
         fault = next(filter(None, (find(problem, other) for find in statements)), "")
         if not fault and other.features in seen:
             fault = f"{_listed(other.features)}: listed twice"
@@ -620,52 +719,11 @@ class _Rivals(NamedTuple):
 def _find_rivals(result: Trimming, judge: _Judge, seed: int) -> _Rivals:
     """Return all affordable subsets, or if they are too many the neighbours of the chosen one and random ones."""
     problem, most = result.problem, judge.most_subsets()
-    everything = _affordable(problem, most)
+    allowance = Allowance(problem)
+    everything = allowance.subsets(most)
     if everything is not None:
         return _Rivals(everything, True)
     random, count = Random(seed), min(most, MOST_RIVALS)
-    near = list(islice(_neighbours(problem, result.features, random), count - count // 5))
-    far = [_random_subset(problem, random) for _ in range(count - len(near))]
+    near = list(islice(allowance.neighbours(result.features, random), count - count // 5))
+    far = [allowance.some(random) for _ in range(count - len(near))]
     return _Rivals(list(dict.fromkeys([result.features, *near, *far])), False)
-
-
-def _prices(problem: TrimProblem) -> tuple[dict[str, Fraction], Fraction]:
-    """Return all costs and the budget as exact decimals."""
-    prices = {name: reference.rational(problem.costs[name]) for name in problem.classifier.features}
-    unlimited = math.isinf(problem.budget)
-    return prices, sum(prices.values(), Fraction(0)) if unlimited else reference.rational(problem.budget)
-
-
-def _affordable(problem: TrimProblem, most: int) -> list[Features] | None:
-    """Return all affordable subsets, or None if there are too many."""
-    prices, budget = _prices(problem)
-    found: list[tuple[Features, Fraction]] = [((), Fraction(0))]
-    for name, price in prices.items():
-        found += [((*kept, name), spent + price) for kept, spent in found if spent + price <= budget]
-        if len(found) > most:
-            return None
-    return [kept for kept, _ in found]
-
-
-def _neighbours(problem: TrimProblem, kept: Features, random: Random) -> Iterator[Features]:
-    """Yield the affordable subsets that differ by at most one feature added, removed or swapped, in random order."""
-    prices, budget = _prices(problem)
-    left = budget - sum((prices[name] for name in kept), Fraction(0))
-    others = [name for name in prices if name not in kept]
-    pairs = [*product(("", *kept), ("", *others))]  # a feature's name is never empty
-    random.shuffle(pairs)
-    for old, new in pairs:
-        if prices.get(new, 0) <= left + prices.get(old, 0):
-            wanted = {*kept, new} - {old}
-            yield tuple(name for name in prices if name in wanted)
-
-
-def _random_subset(problem: TrimProblem, random: Random) -> Features:
-    """Return a random affordable subset that has no room for another feature."""
-    prices, left = _prices(problem)
-    wanted = set()
-    for name in random.sample(list(prices), len(prices)):
-        if prices[name] <= left:
-            wanted.add(name)
-            left -= prices[name]
-    return tuple(name for name in prices if name in wanted)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import numbers
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
@@ -10,6 +11,7 @@ from os import PathLike
 from typing import Any
 
 from bayestrim.classifier import Classifier
+from bayestrim.curve import BudgetCurve
 from bayestrim.engines import Engine, choose, make_engine
 from bayestrim.engines.additive import AdditiveEngine
 from bayestrim.engines.continuous import ContinuousEngine
@@ -21,6 +23,7 @@ from bayestrim.problem import Limits, SetupCosts, ThresholdRule, TrimProblem
 from bayestrim.result import Interval, ThresholdInterval
 from bayestrim.search.checkpoint import Checkpoint, read_checkpoint
 from bayestrim.search.contest import Features
+from bayestrim.search.budgets import Descent
 from bayestrim.search.events import Clock, Event, Listener
 from bayestrim.search.interrupts import interruptible
 from bayestrim.search.run import Outcome, Request
@@ -28,7 +31,7 @@ from bayestrim.search.strategies import STRATEGIES
 from bayestrim.search.workers import Crew
 from bayestrim.trimming import Choice, SearchStats, Status, StopReason, Trimming
 
-__all__ = ["STRATEGIES", "Event", "resume", "trim"]
+__all__ = ["STRATEGIES", "Event", "frontier", "resume", "trim"]
 
 
 def trim(  # noqa: PLR0913  (the package's main function: each argument stands for itself)
@@ -36,6 +39,7 @@ def trim(  # noqa: PLR0913  (the package's main function: each argument stands f
     budget: float | None = None,
     costs: Mapping[str, float] | None = None,
     *,
+    agreement: float | None = None,
     setup_costs: SetupCosts | None = None,
     required: Sequence[str] = (),
     forbidden: Sequence[str] = (),
@@ -61,6 +65,8 @@ def trim(  # noqa: PLR0913  (the package's main function: each argument stands f
         The most that the kept features may cost together.
     costs
         What features cost, by name; those not named cost 1.
+    agreement
+        Ask for the cheapest features that agree at least so often, instead of for the best that a budget buys.
     setup_costs
         What features share: from any name to a cost, paid once if any of the features is kept, and the features.
     required, forbidden
@@ -104,7 +110,7 @@ def trim(  # noqa: PLR0913  (the package's main function: each argument stands f
     proof      no affordable subset agrees more; everything was searched
     """
     prices = (costs, setup_costs, required, forbidden, max_features)
-    problem = _problem(classifier, budget, prices, threshold)
+    problem = _problem(classifier, _budget(classifier, budget, agreement is not None), prices, threshold)
     if not isinstance(alternatives, int) or isinstance(alternatives, bool) or alternatives < 0:
         raise ProblemError(f"alternatives={alternatives!r}; it must be a whole number, 0 or more")
     if strategy not in ("auto", *STRATEGIES):
@@ -120,6 +126,8 @@ def trim(  # noqa: PLR0913  (the package's main function: each argument stands f
     clock = Clock(request.limits.seconds, on_event)
     announce_compilation()
     with interruptible(clock.interrupt):
+        if agreement is not None:
+            return _cheapest(request, options, clock, _checked_share(agreement))
         return _search(request, options, clock)
 
 
@@ -138,16 +146,113 @@ def _search(request: Request, options: Mapping[str, Any], clock: Clock) -> Trimm
         return _impossible(problem, clock)
     if request.wanted == 1 and problem.affordable(problem.classifier.features):
         return _everything(problem, clock)
-    choice = choose(problem.classifier, options["engine"], request.limits)
-    engine, strategy = make_engine(problem.classifier, choice, request.limits), options["strategy"]
-    if strategy == "auto":
-        strategy = "branch-and-bound"
+    engine = _engine(problem.classifier, options["engine"], request.limits)
+    strategy = _strategy(options["strategy"])
     if request.checkpoint is not None and (strategy != "branch-and-bound" or isinstance(engine, ContinuousEngine)):
         raise ProblemError(
             f"strategy {strategy!r} keeps no checkpoints here; 'branch-and-bound' does, where no features are numbers"
         )
     _ = engine.tie_mass  # takes a while where instances are many: within the time limit, not after it
     return _result(request, engine, STRATEGIES[strategy](request, engine, clock), clock)
+
+
+def _strategy(name: str) -> str:
+    return "branch-and-bound" if name == "auto" else name
+
+
+def _checked_share(agreement: Any) -> float:
+    number: Any = numbers.Real
+    if not (isinstance(agreement, number) and not isinstance(agreement, bool) and 0 <= agreement <= 1):
+        raise ProblemError(f"agreement={agreement!r}; it must be a share of decisions, from 0 to 1")
+    return float(agreement)
+
+
+def _descent(request: Request, options: Mapping[str, Any], clock: Clock) -> Descent:
+    """Return searches at ever smaller budgets."""
+    if request.wanted > 1 or request.checkpoint is not None or request.limits.gap > 0:
+        raise ProblemError("alternatives, checkpoints and gaps are for a search at one budget")
+    engine = _engine(request.problem.classifier, options["engine"], request.limits)
+    strategy = _strategy(options["strategy"])
+    if strategy not in PROVING:
+        raise ProblemError(f"strategy {strategy!r} proves nothing; use one of {', '.join(PROVING)}")
+    _ = engine.tie_mass
+
+    def answer(request: Request, outcome: Outcome, clock: Clock) -> Trimming:
+        return _result(request, engine, outcome, clock)
+
+    return Descent(request, engine, STRATEGIES[strategy], answer, clock)
+
+
+def _cheapest(request: Request, options: Mapping[str, Any], clock: Clock, agreement: float) -> Trimming:
+    """Find the cheapest features that agree often enough."""
+    if not request.problem.affordable(request.problem.required):
+        return replace(_impossible(request.problem, clock), target=agreement)
+    descent = _descent(request, options, clock)
+    result, reached = descent.cheapest(agreement)
+    clock.last_part()
+    clock.finish(result.features, result.agreement.lower, result.bound, descent.evaluations, descent.nodes)
+    if not reached and descent.reason is StopReason.EXHAUSTED:
+        return replace(_impossible(request.problem, clock), target=agreement)
+    return replace(result, stats=SearchStats(descent.evaluations, descent.nodes, clock.total))
+
+
+def frontier(  # noqa: PLR0913  (as for `trim`)
+    classifier: Classifier | TrimProblem,
+    costs: Mapping[str, float] | None = None,
+    *,
+    up_to: float | None = None,
+    setup_costs: SetupCosts | None = None,
+    required: Sequence[str] = (),
+    forbidden: Sequence[str] = (),
+    max_features: int | None = None,
+    threshold: ThresholdRule = "optimal",
+    strategy: str = "auto",
+    engine: str = "auto",
+    limits: Limits | None = None,
+    executor: Executor | None = None,
+    n_jobs: int | None = None,
+    on_event: Listener | None = None,
+    seed: int | None = None,
+) -> BudgetCurve:
+    """Find what each amount of money buys: every worthwhile pair of cost and agreement, each proved.
+
+    Parameters
+    ----------
+    classifier
+        The classifier, or a whole problem, whose budget is then the end of the curve.
+    costs
+        What features cost, by name; those not named cost 1.
+    up_to
+        The largest budget of interest; by default what everything costs.
+    setup_costs, required, forbidden, max_features, threshold, strategy, engine, executor, n_jobs, on_event, seed
+        As for `trim`; an ``"improved"`` event is told for each point.
+    limits
+        When to stop; for all points together. Points that were not reached are filled in without a proof.
+
+    Examples
+    --------
+    >>> import bayestrim as bt
+    >>> quiz = bt.Classifier(bt.read_network("examples/quiz.bif"), "Mastery", "+", threshold=0.07)
+    >>> print(bt.frontier(quiz))
+    cost  agreement  threshold  proof     features
+       0   73.1800%   1.000000  best      nothing
+       1   90.8200%   0.070000  best      Q1
+       2   97.4800%   0.169521  best      Q1, Q2
+       3  100.0000%   0.070000  best      Q1, Q2, Q3
+    """
+    prices = (costs, setup_costs, required, forbidden, max_features)
+    problem = _problem(classifier, _budget(classifier, up_to, True), prices, threshold)
+    request = Request(problem, 1, limits or Limits(), Crew(executor, n_jobs))
+    clock = Clock(request.limits.seconds, on_event)
+    if not problem.affordable(problem.required):
+        clock.finish((), 0.0, 0.0, 0, 0)
+        return BudgetCurve(problem, (), StopReason.EXHAUSTED, SearchStats(seconds=clock.seconds))
+    with interruptible(clock.interrupt):
+        descent = _descent(request, {"strategy": strategy, "engine": engine, "seed": seed}, clock)
+        points = tuple(reversed(list(descent.points())))
+    clock.last_part()
+    clock.finish(points[-1].features, points[-1].agreement.lower, points[-1].bound, descent.evaluations, descent.nodes)
+    return BudgetCurve(problem, points, descent.reason, SearchStats(descent.evaluations, descent.nodes, clock.seconds))
 
 
 def resume(
@@ -174,7 +279,20 @@ def resume(
     return trim(problem, limits=limits, executor=executor, n_jobs=n_jobs, checkpoint=path, on_event=on_event, **options)
 
 
+PROVING = ("branch-and-bound", "exhaustive")
+"""The strategies that prove what they find."""
+
+
+def _engine(classifier: Classifier, name: str, limits: Limits) -> Engine:
+    return make_engine(classifier, choose(classifier, name, limits), limits)
+
+
 Prices = tuple[Mapping[str, float] | None, SetupCosts | None, Sequence[str], Sequence[str], int | None]
+
+
+def _budget(given: Classifier | TrimProblem, budget: float | None, unlimited: bool) -> float | None:
+    """Return the budget that was given, or an unlimited one where none is needed."""
+    return math.inf if budget is None and unlimited and not isinstance(given, TrimProblem) else budget
 
 
 def _problem(

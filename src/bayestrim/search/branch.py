@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -172,6 +173,14 @@ def branch_and_bound(request: Request, engine: AdditiveEngine, clock: Clock, rul
     return _Search(request, engine, request.purse_of(engine.model.names), clock, rules).run()
 
 
+_GRIDS: WeakKeyDictionary[AdditiveEngine, dict[Features, dict[int, Grid]]] = WeakKeyDictionary()
+
+
+def _grids_of(engine: AdditiveEngine, features: Sequence[Feature]) -> dict[int, Grid]:
+    """Return the lattices that earlier searches of the same engine made for features in this order."""
+    return _GRIDS.setdefault(engine, {}).setdefault(tuple(feature.name for feature in features), {})
+
+
 class _Search:
     """One search.
 
@@ -189,7 +198,7 @@ class _Search:
         group = _groups(engine.model.features, purse)
         self._group = {feature.name: g for feature, g in zip(engine.model.features, group, strict=True)}
         self._order(rough, purse, group)
-        self._grids: dict[int, Grid] = {}
+        self._grids = _grids_of(engine, self._features)
         self.evaluations = 0
         self._plan = AdditivePlan(
             tuple(feature.name for feature in self._features),

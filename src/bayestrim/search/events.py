@@ -73,6 +73,15 @@ class Clock:
         self._last: Event | None = None
         self.interrupted = False
         self.earlier = 0.0
+        self._part = False
+
+    def next_part(self) -> None:
+        """Begin one of several searches: its end is told as an improvement of the whole."""
+        self._part, self._last = True, None
+
+    def last_part(self) -> None:
+        """Let what comes next be the end of the whole."""
+        self._part = False
 
     def interrupt(self) -> None:
         """Ask the search to stop."""
@@ -102,7 +111,9 @@ class Clock:
         if self._listen is None:
             return
         better = self._last is None or agreement > self._last.agreement
-        kind: EventKind = "started" if self._last is None else "improved" if better else "progress"
+        kind: EventKind = "improved" if better and self._last is not None else "progress"
+        if self._last is None and not self._part:
+            kind = "started"
         bound = min(bound, self._last.bound) if self._last is not None else bound
         self._last = Event(
             kind, features, agreement, bound, max(0.0, bound - agreement), evaluations, nodes, self.total
@@ -114,7 +125,8 @@ class Clock:
         """Tell the caller that the search is over."""
         if self._listen is not None:
             gap = max(0.0, bound - agreement)
-            self._tell(Event("finished", features, agreement, bound, gap, evaluations, nodes, self.total))
+            kind: EventKind = "improved" if self._part else "finished"
+            self._tell(Event(kind, features, agreement, bound, gap, evaluations, nodes, self.total))
 
     def _tell(self, event: Event) -> None:
         assert self._listen is not None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from bayestrim.engines.fine import Loss
@@ -37,6 +37,8 @@ class Request:
         No loss is less than this.
     enough
         Look only for a subset of at most this loss, and be content with the first.
+    most
+        The budget in the purse's unit, where it is less than the problem's.
     """
 
     problem: TrimProblem
@@ -47,6 +49,7 @@ class Request:
     seeds: tuple[Features, ...] = ()
     floor: float = 0.0
     enough: float | None = None
+    most: int | None = None
 
     @property
     def threshold(self) -> float | None:
@@ -64,7 +67,8 @@ class Request:
     @cached_property
     def purse(self) -> Purse:
         """Prices, budget and constraints as whole numbers, for all features."""
-        return self.problem.purse()
+        purse = self.problem.purse()
+        return purse if self.most is None else replace(purse, budget=self.most)
 
     def purse_of(self, names: Sequence[str]) -> Purse:
         """Return the same for some features, when no others are kept but those that must be."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -47,6 +48,20 @@ def swapped(kept: npt.NDArray[np.bool_], purse: Purse, evaluate: Evaluate) -> np
         kept, loss = neighbours[best], float(losses[best])
 
 
+def sweep(purse: Purse, evaluate: Evaluate) -> Iterator[tuple[npt.NDArray[np.bool_], float]]:
+    """Yield ever cheaper subsets with their losses: each leaves out what hurts least for what it saves.
+
+    The first keeps all that is affordable, or nearly; the last only what must be kept, and what is free.
+    """
+    kept = _remove(purse, evaluate)
+    cheaper = replace(purse, budget=purse.price(purse.required), most=len(purse.costs))
+    while True:
+        yield kept, float(evaluate(kept[None])[0])
+        if cheaper.fits(kept[None])[0]:
+            return
+        kept = _smaller(kept, cheaper, evaluate)
+
+
 def within_reach(purse: Purse) -> npt.NDArray[np.bool_]:
     """Return the features that can be kept beside those that must."""
     every = [sorted({*purse.required, i}) for i in range(len(purse.costs))]
@@ -57,14 +72,19 @@ def _remove(purse: Purse, evaluate: Evaluate) -> npt.NDArray[np.bool_]:
     kept = within_reach(purse)
     kept[list(purse.required)] = True
     while not purse.fits(kept[None])[0]:
-        worth = _savings(kept, purse)
-        removable = np.flatnonzero(worth > 0)
-        smaller = np.repeat(kept[None], len(removable), axis=0)
-        smaller[np.arange(len(removable)), removable] = False
-        losses = evaluate(smaller)
-        best = int(np.argmin((losses - losses.min() + ENOUGH) / worth[removable]))
-        kept = smaller[best]
+        kept = _smaller(kept, purse, evaluate)
     return kept
+
+
+def _smaller(kept: npt.NDArray[np.bool_], purse: Purse, evaluate: Evaluate) -> npt.NDArray[np.bool_]:
+    """Return a subset without the feature that hurts least for what it saves."""
+    worth = _savings(kept, purse)
+    removable = np.flatnonzero(worth > 0)
+    smaller = np.repeat(kept[None], len(removable), axis=0)
+    smaller[np.arange(len(removable)), removable] = False
+    losses = evaluate(smaller)
+    best = int(np.argmin((losses - losses.min() + ENOUGH) / worth[removable]))
+    return np.asarray(smaller[best])
 
 
 def _savings(kept: npt.NDArray[np.bool_], purse: Purse) -> FloatArray:
