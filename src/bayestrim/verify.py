@@ -277,9 +277,7 @@ def _check_complete(curve: BudgetCurve, samples: int, seed: int) -> Check:
         if value > bound + TOLERANCE:
             fault = f"{_listed(features)} costs {float(spent):g} and agrees {value:.9g}, more than the points below"
             return Check("completeness", Verdict.FAILED, fault)
-    return Check(
-        "completeness", Verdict.PASSED, f"no subset of all {len(subsets):,} is better than the points below it"
-    )
+    return Check("completeness", Verdict.PASSED, f"no subset of {len(subsets):,} beats the points below it")
 
 
 def _unchecked(result: Trimming, reason: str) -> Iterator[Check]:

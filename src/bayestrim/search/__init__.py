@@ -21,9 +21,9 @@ from bayestrim.errors import ProblemError, suggestion
 from bayestrim.kernels import announce_compilation
 from bayestrim.problem import Limits, SetupCosts, ThresholdRule, TrimProblem
 from bayestrim.result import Interval, ThresholdInterval
+from bayestrim.search.budgets import Descent
 from bayestrim.search.checkpoint import Checkpoint, read_checkpoint
 from bayestrim.search.contest import Features
-from bayestrim.search.budgets import Descent
 from bayestrim.search.events import Clock, Event, Listener
 from bayestrim.search.interrupts import interruptible
 from bayestrim.search.run import Outcome, Request
