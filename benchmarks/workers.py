@@ -13,6 +13,7 @@ import statistics
 import tempfile
 import time
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -62,8 +63,8 @@ def slices(classifier: bt.Classifier, budget: int) -> None:
     bt.trim(classifier, budget, executor=measured, n_jobs=1)
     share = sum(measured.packing) / max(sum(measured.working), 1e-9)
     print(
-        f"  {len(measured.sent)} slices of {statistics.mean(measured.working):.3f} s; {max(measured.sent):,} bytes sent, "
-        f"{max(measured.returned):,} returned at most; packing takes {share:.2%} of the work"
+        f"  {len(measured.sent)} slices of {statistics.mean(measured.working):.3f} s, {max(measured.sent):,} bytes "
+        f"sent and {max(measured.returned):,} returned at most; packing takes {share:.2%} of the work"
     )
 
 
@@ -139,10 +140,9 @@ def dask(wanted: bool) -> dict[str, dict[str, Any]]:
     if not wanted:
         return {}
     if not _CLUSTER:
-        from distributed import Client, LocalCluster  # noqa: PLC0415
-
-        cluster = LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None)
-        _CLUSTER.append(warm(Client(cluster).get_executor()))
+        distributed: Any = import_module("distributed")
+        cluster = distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None)
+        _CLUSTER.append(warm(distributed.Client(cluster).get_executor()))
     return {"two of Dask": {"executor": _CLUSTER[0], "n_jobs": 2}}
 
 
