@@ -526,6 +526,7 @@ def test_nothing_that_searches_or_computes_agreements_is_imported() -> None:
     values = {
         "allowance",
         "classifier",
+        "continuous",
         "curve",
         "errors",
         "inference",
