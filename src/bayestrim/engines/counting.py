@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import accumulate
+from operator import mul
 from typing import NamedTuple
 
 import numpy as np
@@ -64,11 +66,11 @@ def parts(kept: Sequence[Feature], dropped: Sequence[Feature]) -> Parts | None:
     """Split the dropped features so that counting takes fewest steps; None where even that is too many."""
     ordered = tuple(sorted(dropped, key=lambda feature: len(feature.odds)))
     count = instance_count(kept)
-    splits = []
+    splits, before = [], list(accumulate((len(feature.odds) for feature in ordered), mul, initial=1))
     for i in range(len(ordered) + 1):
-        inner = count + instance_count(ordered[i:])
+        inner = count + before[-1] // before[i]
         if inner <= 2 * LONGEST_LIST:
-            steps = instance_count(ordered[:i]) * inner + SORTING * inner
+            steps = before[i] * inner + SORTING * inner
             splits.append(Parts(ordered[:i], ordered[i:], steps))
     best = min(splits, key=lambda split: split.steps, default=None)
     return None if best is None or best.steps > MOST_STEPS else best

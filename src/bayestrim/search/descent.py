@@ -22,7 +22,7 @@ from bayestrim.kernels.lattice import (
 )
 from bayestrim.search.outlook import outlook_of
 
-QUICK = 1 << 6
+QUICK = 1 << 5
 """Bounds that are computed below a node before it is worth an outlook of its own."""
 RENEWED = 1 << 10
 """Bounds after which the nodes that are left get outlooks of their own, which see further."""
