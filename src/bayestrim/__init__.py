@@ -20,6 +20,7 @@ from bayestrim.errors import (
     LearnError,
     LostWorkersWarning,
     MissingFileError,
+    MissingPackageError,
     NetworkError,
     ProblemError,
     RowSumWarning,
@@ -39,12 +40,14 @@ from bayestrim.version import __version__ as __version__
 if TYPE_CHECKING:
     from bayestrim.description import Description, FeatureWorth, describe
     from bayestrim.search import Event, frontier, resume, trim
+    from bayestrim.estimators import BudgetSelector, TrimmedClassifier
 
 __all__ = [
     "NEVER_POSITIVE",
     "BayesianNetwork",
     "BayestrimError",
     "BudgetCurve",
+    "BudgetSelector",
     "CheckpointError",
     "Choice",
     "Classifier",
@@ -69,6 +72,7 @@ __all__ = [
     "LostWorkersWarning",
     "MaxAgreement",
     "MissingFileError",
+    "MissingPackageError",
     "NetworkError",
     "ProblemError",
     "RowSumWarning",
@@ -78,6 +82,7 @@ __all__ = [
     "ThresholdInterval",
     "TooLargeError",
     "TrimProblem",
+    "TrimmedClassifier",
     "Trimming",
     "UnknownNameError",
     "Variable",
@@ -120,6 +125,13 @@ def __getattr__(name: str) -> Any:
     """Import what compiles when it is asked for."""
     if name in _LATER:
         return getattr(import_module(_LATER[name]), name)
+    if name in ("BudgetSelector", "TrimmedClassifier"):
+        try:
+            return getattr(import_module("bayestrim.estimators"), name)
+        except ModuleNotFoundError as error:
+            if error.name and error.name.split(".")[0] != "sklearn":
+                raise
+            raise MissingPackageError(f"{name} needs scikit-learn: pip install 'bayestrim[sklearn]'") from None
     raise AttributeError(f"module 'bayestrim' has no attribute {name!r}")
 
 

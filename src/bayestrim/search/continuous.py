@@ -28,6 +28,8 @@ FIRST = 2
 """The rung that is asked first about a subset that could not be ruled out."""
 REFINEMENT = 4.0
 """About how many times narrower the margin of a rung is than that of the one before."""
+MOST_ENTRIES = 32
+"""With more subsets than this in the contest, the best are told from the rest."""
 GLANCE = 16
 """After so many nodes, the clock is looked at."""
 
@@ -171,10 +173,12 @@ class _Search:
         return lower
 
     def _enter(self, kept: BoolArray, bound: float) -> None:
-        before = self._contest.limit
-        self._contest.enter(self._chosen(kept), bound)
-        if self._contest.limit < before or len(self._contest.ranking) > 8 * self._request.wanted:
-            self._contest.settle()
+        """Enter a subset in the contest, unless a coarse lattice rules it out."""
+        bound = max(bound, self._bound(kept))
+        if bound < self._limit:
+            self._contest.enter(self._chosen(kept), bound)
+            if len(self._contest.ranking) > MOST_ENTRIES + 2 * self._request.wanted:
+                self._contest.settle()
 
     def _chosen(self, kept: BoolArray) -> Features:
         return tuple(name for name, chosen in zip(self._names, kept, strict=True) if chosen)
