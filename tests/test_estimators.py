@@ -128,6 +128,10 @@ def test_one_of_several_classes_is_told_from_all_others() -> None:
     whole = TrimmedClassifier(CategoricalNB(), budget=9, pos_label="blue").fit(table, classes)
     assert whole.predict_proba(table)[:, 1] == pytest.approx(posterior)
     assert whole.score(table, classes) == (whole.predict(table) == (classes == "blue")).mean()
+    numbered = TrimmedClassifier(CategoricalNB(), budget=2, pos_label=0).fit(
+        table, np.unique(classes, return_inverse=True)[1]
+    )
+    assert np.array_equal(numbered.predict(table), model.predict(table))
     gauss = TrimmedClassifier(GaussianNB(), budget=2, pos_label="blue").fit(table + 0.5, classes)
     assert gauss.estimator_.classes_.tolist() == [False, True]
 

@@ -183,7 +183,7 @@ class TrimmedClassifier(ClassifierMixin, TrimmingEstimator):  # type: ignore[mis
 
     def _shown(self) -> Any:
         """Return how the positive class is called in `classes_`."""
-        return self._positive if self._positive in self.classes_ else self.classes_[1]
+        return True if self._of_several else self._positive
 
     def _negative(self) -> Any:
         return self.classes_[0] if self._shown() == self.classes_[1] else self.classes_[1]
@@ -213,7 +213,7 @@ class TrimmedClassifier(ClassifierMixin, TrimmingEstimator):  # type: ignore[mis
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:  # noqa: N803
         """Return the accuracy; of several classes, `pos_label` is told from all others."""
         y = np.asarray(y)
-        if self._positive not in self.classes_:
+        if self._of_several:
             y = y == self._positive
         return float(super().score(X, y, sample_weight))
 

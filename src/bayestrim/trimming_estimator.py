@@ -121,6 +121,7 @@ class TrimmingEstimator(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator)
         if y is None:
             self.classes_: npt.NDArray[Any] = np.array([False, True])
             self._positive: Any = self.pos_label
+            self._of_several = True
             return
         check_classification_targets(y)
         classes = np.unique(y)
@@ -140,7 +141,8 @@ class TrimmingEstimator(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator)
             if len(named) != 1:
                 raise ValueError(f"the classifier's positive states {given.positive} are not one class of y: {classes}")
             self._positive = named[0]
-        self.classes_ = classes if len(classes) == BINARY else np.array([False, True])
+        self._of_several = len(classes) > BINARY
+        self.classes_ = np.array([False, True]) if self._of_several else classes
 
     def _routed(self, weights: Any, params: Mapping[str, Any]) -> dict[str, Any]:
         if params:
@@ -165,7 +167,7 @@ class TrimmingEstimator(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator)
 
     def _target(self, estimator: Any, y: Any) -> Any:
         """Return what the estimator is fitted to: for GaussianNB whether the class is the positive one."""
-        return y == self._positive if isinstance(estimator, GaussianNB) and len(np.unique(y)) > BINARY else y
+        return y == self._positive if isinstance(estimator, GaussianNB) and self._of_several else y
 
     def _converted(self, model: Any) -> Model:
         if isinstance(model, Classifier):
@@ -174,9 +176,7 @@ class TrimmingEstimator(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator)
             return of_pyagrum(model, self._positive, self.threshold)
         if not isinstance(model, BernoulliNB | CategoricalNB | GaussianNB):
             raise refusal(model)
-        positive = self._positive
-        if positive not in model.classes_ and True in model.classes_:
-            positive = True
+        positive = True if self._of_several and isinstance(model, GaussianNB) else self._positive
         return of_naive_bayes(model, self._names(), positive, self.threshold)
 
     def _columns(self) -> tuple[str, ...] | None:
