@@ -36,7 +36,9 @@ NEAR = 0.01
 try:  # from scikit-learn 1.9 on
     from sklearn.callback import CallbackSupportMixin, with_callbacks
 except ImportError:
-    CallbackSupportMixin = object
+
+    class CallbackSupportMixin:  # type: ignore[no-redef]
+        """Nothing: there are no callbacks."""
 
     def with_callbacks(method: Callable[..., Any]) -> Callable[..., Any]:
         """Return a method as it is."""

@@ -16,6 +16,8 @@ from bayestrim.result import Interval, MaxAgreement, ThresholdInterval
 
 NARROW = 5e-4
 """How wide a certified interval may be."""
+NARROWER = 1e-4
+"""How wide it may be where a threshold is chosen, which is done once for each answer."""
 MOST_LISTED = 1 << 17
 """The most instances of kept features among which a threshold is looked for."""
 IGNORED = 1e-6
@@ -80,11 +82,11 @@ class ContinuousEngine:
         border = _log_odds(threshold) - self.model.bias
         return lambda rung: rung.loss_at(chosen, threshold, border)
 
-    def _narrowed(self, features: Iterable[str], threshold: float | None = None) -> Loss:
+    def _narrowed(self, features: Iterable[str], threshold: float | None = None, narrow: float = NARROW) -> Loss:
         """Return bounds that are narrow, or as narrow as can be."""
         loss = Loss(0.0, 1.0)
         for loss in self.narrowing(features, threshold):
-            if loss.upper - loss.lower <= NARROW:
+            if loss.upper - loss.lower <= narrow:
                 break
         return loss
 
@@ -96,19 +98,20 @@ class ContinuousEngine:
         """Return the maximum potential agreement of the features."""
         return _agreement(self.best_loss(features))
 
-    def eca(self, features: Sequence[str], threshold: float) -> Interval:
+    def eca(self, features: Sequence[str], threshold: float, narrow: float = NARROW) -> Interval:
         """Return the expected agreement with the classifier that keeps the features and uses the threshold."""
         constant = not 0 < self._classifier.threshold <= 1
         if constant and 0 < threshold <= 1:  # the other one's decisions, then, are compared with a constant
             other = ContinuousEngine(self._classifier.restricted(features, threshold))
             return other.eca([], self._classifier.threshold)
-        return _agreement(self._narrowed(features, threshold))
+        return _agreement(self._narrowed(features, threshold, narrow))
 
     def maa(self, features: Sequence[str]) -> MaxAgreement:
         """Return the best expected agreement over all thresholds, and a threshold that surely comes near it."""
         thresholds = self._likely_cut(self.chosen(features))
         threshold = thresholds.pick(self._classifier.threshold)
-        reached, best = self.eca(features, threshold), self.mpa(features)
+        reached = self.eca(features, threshold, NARROWER)
+        best = _agreement(self._narrowed(features, None, NARROWER))
         value = Interval(reached.lower, max(reached.lower, min(best.upper, 1.0)), "certified")
         return MaxAgreement(value, thresholds, threshold)
 
