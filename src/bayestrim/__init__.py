@@ -39,8 +39,8 @@ from bayestrim.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from bayestrim.description import Description, FeatureWorth, describe
-    from bayestrim.search import Event, frontier, resume, trim
     from bayestrim.estimators import BudgetSelector, TrimmedClassifier
+    from bayestrim.search import Event, frontier, resume, trim
 
 __all__ = [
     "NEVER_POSITIVE",
