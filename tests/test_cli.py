@@ -254,7 +254,9 @@ def test_verify_finds_what_was_altered(tmp_path: Path) -> None:
     [
         (["trimm"], "there is no command 'trimm'; did you mean 'trim'?"),
         (["trim", QUIZ, "--budgte", "2"], "No such option '--budgte'. Did you mean '--budget'?"),
-        (["trim", QUIZ, *MASTERY], "Missing option '-b' / '--budget'"),
+        (["trim", QUIZ, *MASTERY], "--budget is needed"),
+        (["curve", QUIZ, *MASTERY, "--agreement", "2"], "no point of the curve agrees"),
+        (["trim", QUIZ, *MASTERY, "--agreement", "2"], "agreement=2.0; it must be a share"),
         (["trim", QUIZ, *MASTERY, "-b", "much"], "'much' is not a valid float"),
         (["trim", QUIZ, *MASTERY, "-b", "-1"], "the budget is -1.0"),
         (["trim", QUIZ, "-b", "2"], "--target is needed"),
@@ -520,3 +522,32 @@ def test_classifiers_of_numbers_are_trimmed_too(tmp_path: Path) -> None:
     out = call("predict", saved, "-", given=b"temperature\n36.5\n39\n", code=0).out
     assert [line.split(",")[2] for line in out.splitlines()[1:]] == ["negative", "positive"]
     assert call("verify", saved).out.startswith("right")
+
+
+def test_the_curve_says_what_each_budget_buys(tmp_path: Path) -> None:
+    """As a table, as JSON and as a CSV file; with what is cheapest for an agreement that is wanted."""
+    text = call("curve", QUIZ, *MASTERY, "--agreement", "0.95", "-o", str(tmp_path / "c.csv")).out
+    assert text.startswith(
+        "cost  agreement  threshold  proof     features\n   0   73.1800%   1.000000  best      nothing\n"
+    )
+    assert text.endswith("\n95.00% of decisions stay the same from a cost of 2 on, with Q1, Q2\n")
+    lines = (tmp_path / "c.csv").read_text(encoding="utf-8").splitlines()
+    assert lines[0] == "cost,agreement_lower,agreement_upper,bound,status,threshold,features"
+    assert lines[2].startswith("1.0,0.908")
+    assert lines[2].endswith(",OPTIMAL,0.07,Q1")
+    found = json.loads(call("curve", QUIZ, *MASTERY, "--up-to", "1", "--json").out)
+    assert [point["features"] for point in found["points"]] == [[], ["Q1"]]
+    assert (found["proved"], found["cheapest"]) == (True, None)
+    assert call("curve", *HEARTS, "--time-limit", "0", code=3).out
+
+
+def test_trim_finds_the_cheapest_that_agrees_often_enough(tmp_path: Path) -> None:
+    """With --agreement there need be no budget; where nothing agrees so often, that is said."""
+    path = str(tmp_path / "r.json")
+    text = call("trim", QUIZ, *MASTERY, "--agreement", "0.9", "--cost", "Q1=3", "-o", path).out
+    assert text.startswith("Keep 1 of 3 features, for 3:\n  Q1  3\n")
+    assert "Proved: nothing cheaper keeps 90.00% of decisions (" in text
+    assert bt.load_result(path).target == 0.9
+    assert call("verify", path).out.startswith("right")
+    text = call("trim", QUIZ, *MASTERY, "--agreement", "0.99", "--max-features", "2", code=2).out
+    assert text == "Nothing can be kept: nothing keeps 99.00% of decisions.\n"

@@ -190,6 +190,7 @@ class Trimming:
             "status": self.status.name,
             "stop_reason": self.stop_reason.name,
             "budget": finite(self.budget),
+            "wanted_agreement": self.target,
             "tie_mass": self.tie_mass,
             "irrelevant": list(self.irrelevant),
             "alternatives": [_of_choice(choice) for choice in self.alternatives],
@@ -297,4 +298,5 @@ def _from_document(saved: Mapping[str, Any]) -> Trimming:
         float(saved["tie_mass"]),
         str(saved["engine"]),
         SearchStats(**saved["stats"]),
+        saved["wanted_agreement"],
     )

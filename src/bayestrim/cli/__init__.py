@@ -24,6 +24,7 @@ COMPLETION = "_BAYESTRIM_COMPLETE"
 
 COMMANDS = {
     "trim": "trimming",
+    "curve": "curves",
     "resume": "trimming",
     "report": "trimming",
     "verify": "trimming",

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 PATIENCE = 1.0
 """Searches that are done within so many seconds say nothing."""
-SELDOM = 5.0
-"""Seconds between two lines that say no more than that the search goes on."""
+OFTEN, SELDOM = 1.0, 5.0
+"""Seconds between two lines in a log that say what is new, and that say no more than that the search goes on."""
 
 
 @contextmanager
@@ -48,7 +48,8 @@ class _Log:
     def listen(self, event: Event) -> None:
         if event.seconds < PATIENCE:
             return
-        if event.kind in ("improved", "finished") or event.seconds - self._told >= SELDOM:
+        pause = {"finished": 0.0, "improved": OFTEN}.get(event.kind, SELDOM)
+        if event.seconds - self._told >= pause:
             self._told = event.seconds
             note(f"bayestrim: {sentence(event)}")
 

@@ -14,7 +14,8 @@ SHOWN = 3
 def told(result: Trimming) -> str:
     """Return an answer in words: what to keep, the threshold, how good it is, whether that is proved, what changes."""
     if result.status is Status.INFEASIBLE:
-        return f"Nothing can be kept: {result.status.value}."
+        what = result.status.value if result.target is None else f"nothing keeps {result.target:.2%} of decisions"
+        return f"Nothing can be kept: {what}."
     parts = [_kept(result), _dropped(result), _threshold(result), _agreement(result)]
     numbers = isinstance(result.problem.classifier, GaussianNaiveBayes)  # whose instances cannot be listed
     if result.agreement.upper < 1 and result.dropped and not numbers:
@@ -25,7 +26,8 @@ def told(result: Trimming) -> str:
 
 def _kept(result: Trimming) -> str:
     every = len(result.problem.classifier.features)
-    budget = "" if result.budget == float("inf") else f" of a budget of {result.budget:g}"
+    named = result.target is None and result.budget != float("inf")
+    budget = f" of a budget of {result.budget:g}" if named else ""
     rows = [(f"  {name}", f"{result.problem.costs[name]:g}") for name in result.features]
     for name, (cost, members) in result.problem.setup_costs.items():
         shared = [member for member in members if member in result.features]
@@ -63,7 +65,9 @@ def _agreement(result: Trimming) -> str:
     stats = f"{result.stats.evaluations:,} evaluations, {result.stats.seconds:.2g} s"
     if result.engine:
         stats += f", {result.engine} engine"
-    if result.status is Status.OPTIMAL:
+    if result.status is Status.OPTIMAL and result.target is not None:
+        proof = f"Proved: nothing cheaper keeps {result.target:.2%} of decisions ({stats})"
+    elif result.status is Status.OPTIMAL:
         proof = f"Proved: {result.status.value} ({stats})"
     else:
         proof = f"Not proved: {result.stop_reason.value}; the best could agree {result.gap:.3%} more at most ({stats})"

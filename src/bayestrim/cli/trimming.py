@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -14,6 +15,10 @@ from bayestrim.cli.sources import ModelQuestion, PriceQuestion, Source, problem_
 from bayestrim.cli.telling import told
 from bayestrim.trimming import Status, StopReason, Trimming
 
+PATIENCE = 10.0
+"""Seconds that a page waits for the budget curve."""
+QUICK = ("additive", "table", "continuous")
+"""Engines whose curves are found in such a time, as far as they can be."""
 page = click.option("--report", "page", metavar="PAGE.html", help="Also write a page about the result.")
 
 
@@ -34,12 +39,14 @@ Examples:
   bayestrim trim quiz.bif --target Mastery --positive + --threshold 0.07 --budget 2
   bayestrim trim alarm.bif --target HYPOVOLEMIA --features leaves --budget 4 --json
   bayestrim trim heart.csv --learn --target num --positive 1,2,3,4 --costs heart_costs.csv --budget 200 -o trimmed.json
+  bayestrim trim heart.csv --learn --target num --positive 1,2,3,4 --costs heart_costs.csv --agreement 0.95
 """,
 )
 @takes_model
 @takes_prices
+@click.option("-b", "--budget", type=float, metavar="B", help="The most that the kept features may cost.")
 @click.option(
-    "-b", "--budget", type=float, metavar="B", required=True, help="The most that the kept features may cost."
+    "--agreement", type=float, metavar="A", help="Instead: the cheapest features that keep this share of decisions."
 )
 @constraints
 @click.option("--alternatives", type=int, default=0, metavar="K", help="Also find the K next best choices.")
@@ -61,11 +68,15 @@ def trim(question: ModelQuestion, prices: PriceQuestion, **options: Any) -> int:
 
     for path in (options["output"], options["page"], options["checkpoint"]):
         check_writable(path)
-    problem = problem_of(question.classifier(), prices, options["budget"], options)
+    if options["budget"] is None and options["agreement"] is None:
+        raise click.UsageError("--budget is needed, the most that the kept features may cost, or --agreement")
+    budget = float("inf") if options["budget"] is None else options["budget"]
+    problem = problem_of(question.classifier(), prices, budget, options)
     limits = Limits(options["time_limit"], options["evaluations"], options["gap"], samples=options["samples"])
     with progress(options["quiet"]) as listen:
         result = search(
             problem,
+            agreement=options["agreement"],
             alternatives=options["alternatives"],
             strategy=options["strategy"],
             engine=options["engine"],
@@ -92,9 +103,13 @@ def _finish(result: Trimming, options: dict[str, Any], model: dict[str, str] | N
 
 
 def _write_page(result: Trimming, path: str, title: str = "") -> None:
+    """Write a page about a result, with what other budgets buy if that is found out soon enough."""
+    from bayestrim import Limits, frontier  # noqa: PLC0415
     from bayestrim.report import write_report  # noqa: PLC0415
 
-    write_report(result, path, title=title)
+    everything = replace(result.problem, budget=float("inf"))
+    curve = frontier(everything, limits=Limits(PATIENCE)) if result.engine in QUICK else None
+    write_report(result, path, curve=curve, title=title)
 
 
 @click.command(
