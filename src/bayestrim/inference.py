@@ -30,6 +30,10 @@ Tables = Mapping[str, npt.NDArray[Any]]
 
 BLOCK_CELLS = 1 << 17
 """Cells of the widest product of a batch: about what a core's second-level cache holds."""
+FEW_ROWS = 32
+"""Fewer rows than this at a time would mostly wait for Python, so that wider products are put up with..."""
+MOST_CELLS = 1 << 21
+"""...up to so many cells."""
 SOFT_CELLS = 1 << 20
 """The widest product a batch of rows with different gaps may need before the rows are grouped by their gaps."""
 SAFE_EXPONENT = -900
@@ -120,12 +124,19 @@ class ClassMasses:
         states = self._sizes[self._number[self._target]]
         result: npt.NDArray[Any] = np.empty((states, len(codes)), dtype=self._arithmetic.dtype)
         for chosen, layout in self.groups(codes):
-            block = max(1, min(4096, BLOCK_CELLS // layout.plan.widest))
+            cells = max(BLOCK_CELLS, min(FEW_ROWS * layout.plan.widest, MOST_CELLS))
+            block = max(1, min(4096, cells // layout.plan.widest))
             check_memory(PRODUCT * layout.plan.widest * block, "posteriors of rows", None)
             for start in range(0, len(chosen), block):
                 rows = chosen[start : start + block]
                 result[:, rows] = self._block(layout, codes[rows])
         return _from_logarithms(result) if self._arithmetic is LOGARITHMS else result
+
+    @property
+    def operations(self) -> int:
+        """How many multiplications the masses of one row take in which every feature is observed."""
+        seen = np.zeros(len(self._features), dtype=bool)
+        return self._layout(seen, seen).plan.operations
 
     def groups(self, codes: IntArray) -> list[tuple[IntArray, Layout]]:
         """Group the rows so that each group is one batched elimination.

@@ -11,8 +11,10 @@ from weakref import WeakKeyDictionary
 from bayestrim.classifier import Classifier
 from bayestrim.continuous import GaussianNaiveBayes
 from bayestrim.engines.relevance import relevant_features
-from bayestrim.engines.table import TableEngine
+from bayestrim.engines.sampled import SampledEngine
+from bayestrim.engines.table import MOST_COPIES, TableEngine
 from bayestrim.errors import ProblemError, suggestion
+from bayestrim.memory import allowed_memory
 from bayestrim.problem import Limits
 from bayestrim.result import Interval, MaxAgreement
 
@@ -46,9 +48,11 @@ class Engine(Protocol):
         ...
 
 
+PLAIN_BYTES = 1 << 24
+"""Bytes too few to ask the system how many are free."""
 SMALL_TABLE = 1 << 16
 """Up to so many instances, the joint table answers soonest, whatever the classifier."""
-ENGINES = ("additive", "table", "circuit")
+ENGINES = ("additive", "table", "sampled", "circuit")
 """The names of all engines, the most capable first."""
 
 _ENGINES: WeakKeyDictionary[Classifier, Engine] = WeakKeyDictionary()
@@ -117,7 +121,20 @@ def choose(classifier: Classifier, engine: str = "auto", limits: Limits | None =
         return _choice(
             classifier, "circuit", "asked for: a compiled circuit makes the table of all instances", relevant
         )
-    return _choice(classifier, "table", "the table of all instances of the features fits in memory", relevant)
+    if engine == "sampled":
+        return _choice(classifier, "sampled", "asked for: instances are drawn", relevant)
+    need = 8 * MOST_COPIES * math.prod(len(classifier.network.variable(name)) for name in relevant)
+    memory = limits.memory if limits else None
+    if engine == "table" or (memory is None and need <= PLAIN_BYTES) or need <= allowed_memory(memory):
+        return _choice(classifier, "table", "the table of all instances of the features fits in memory", relevant)
+    reason = f"the table of all instances of the features would take {_amount(need)}, so that instances are drawn"
+    return _choice(classifier, "sampled", reason, relevant)
+
+
+def _amount(need: int) -> str:
+    """Return an amount of memory in words."""
+    size = need / 2**30
+    return f"{size:,.3g} GiB" if size < 1e6 else f"2^{math.log2(size):.0f} GiB"
 
 
 def _choice(classifier: Classifier, name: str, reason: str, relevant: tuple[str, ...]) -> EngineChoice:
@@ -134,8 +151,10 @@ def _choice_of_numbers(classifier: GaussianNaiveBayes, engine: str) -> EngineCho
     return EngineChoice("additive", "the features are Gaussian given the class", math.inf, relevant, irrelevant)
 
 
-def make_engine(classifier: Classifier, choice: EngineChoice, limits: Limits | None = None) -> Engine:
-    """Return the engine that was chosen."""
+def make_engine(
+    classifier: Classifier, choice: EngineChoice, limits: Limits | None = None, seed: int | None = None
+) -> Engine:
+    """Return the engine that was chosen; the seed is for drawing instances."""
     if isinstance(classifier, GaussianNaiveBayes):
         from bayestrim.engines.continuous import ContinuousEngine  # noqa: PLC0415  (it compiles as well)
 
@@ -147,6 +166,8 @@ def make_engine(classifier: Classifier, choice: EngineChoice, limits: Limits | N
         assert model is not None
         return AdditiveEngine(classifier, model)
     memory = limits.memory if limits else None
+    if choice.name == "sampled":
+        return SampledEngine(classifier, limits.samples if limits else None, seed, choice.irrelevant)
     if choice.name == "circuit":
         from bayestrim.engines.circuit import CircuitEngine  # noqa: PLC0415  (it needs an extra)
 

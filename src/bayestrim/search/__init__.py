@@ -16,6 +16,7 @@ from bayestrim.engines import Engine, choose, make_engine
 from bayestrim.engines.additive import AdditiveEngine
 from bayestrim.engines.continuous import ContinuousEngine
 from bayestrim.engines.fine import Loss
+from bayestrim.engines.sampled import SampledEngine
 from bayestrim.engines.table import TableEngine
 from bayestrim.errors import ProblemError, suggestion
 from bayestrim.kernels import announce_compilation
@@ -146,11 +147,14 @@ def _search(request: Request, options: Mapping[str, Any], clock: Clock) -> Trimm
         return _impossible(problem, clock)
     if request.wanted == 1 and problem.affordable(problem.classifier.features):
         return _everything(problem, clock)
-    engine = _engine(problem.classifier, options["engine"], request.limits)
+    engine = _engine(problem.classifier, options["engine"], request.limits, options["seed"])
     strategy = _strategy(options["strategy"])
-    if request.checkpoint is not None and (strategy != "branch-and-bound" or isinstance(engine, ContinuousEngine)):
+    if request.checkpoint is not None and (
+        strategy != "branch-and-bound" or isinstance(engine, ContinuousEngine | SampledEngine)
+    ):
         raise ProblemError(
-            f"strategy {strategy!r} keeps no checkpoints here; 'branch-and-bound' does, where no features are numbers"
+            f"strategy {strategy!r} keeps no checkpoints here; 'branch-and-bound' does, but not on samples, nor where "
+            "features are numbers"
         )
     _ = engine.tie_mass  # takes a while where instances are many: within the time limit, not after it
     return _result(request, engine, STRATEGIES[strategy](request, engine, clock), clock)
@@ -171,10 +175,15 @@ def _descent(request: Request, options: Mapping[str, Any], clock: Clock) -> Desc
     """Return searches at ever smaller budgets."""
     if request.wanted > 1 or request.checkpoint is not None or request.limits.gap > 0:
         raise ProblemError("alternatives, checkpoints and gaps are for a search at one budget")
-    engine = _engine(request.problem.classifier, options["engine"], request.limits)
+    engine = _engine(request.problem.classifier, options["engine"], request.limits, options["seed"])
     strategy = _strategy(options["strategy"])
     if strategy not in PROVING:
         raise ProblemError(f"strategy {strategy!r} proves nothing; use one of {', '.join(PROVING)}")
+    if isinstance(engine, SampledEngine):
+        raise ProblemError(
+            "samples prove nothing about the cheapest features; give Limits(memory=…) that lets the table fit, or the "
+            "classifier fewer features"
+        )
     _ = engine.tie_mass
 
     def answer(request: Request, outcome: Outcome, clock: Clock) -> Trimming:
@@ -283,8 +292,8 @@ PROVING = ("branch-and-bound", "exhaustive")
 """The strategies that prove what they find."""
 
 
-def _engine(classifier: Classifier, name: str, limits: Limits) -> Engine:
-    return make_engine(classifier, choose(classifier, name, limits), limits)
+def _engine(classifier: Classifier, name: str, limits: Limits, seed: int | None) -> Engine:
+    return make_engine(classifier, choose(classifier, name, limits), limits, seed)
 
 
 Prices = tuple[Mapping[str, float] | None, SetupCosts | None, Sequence[str], Sequence[str], int | None]
@@ -348,7 +357,7 @@ def _result(request: Request, engine: Engine, outcome: Outcome, clock: Clock) ->
     irrelevant: Features = ()
     if isinstance(engine, AdditiveEngine | ContinuousEngine):
         irrelevant = tuple(name for name in problem.classifier.features if name not in engine.model.names)
-    elif isinstance(engine, TableEngine):
+    elif isinstance(engine, TableEngine | SampledEngine):
         irrelevant = engine.irrelevant
     bound = min(1.0, bound)
     clock.finish(choices[0].features, choices[0].agreement.lower, bound, outcome.evaluations, outcome.nodes)

@@ -12,6 +12,7 @@ from bayestrim.engines import Engine
 from bayestrim.engines.additive import AdditiveEngine
 from bayestrim.engines.continuous import ContinuousEngine
 from bayestrim.engines.fine import Loss
+from bayestrim.engines.sampled import SampledEngine
 from bayestrim.engines.table import TableEngine
 from bayestrim.errors import ProblemError
 from bayestrim.network import FloatArray
@@ -22,6 +23,7 @@ from bayestrim.search.continuous import continuous_search
 from bayestrim.search.events import Clock
 from bayestrim.search.general import table_search
 from bayestrim.search.run import Outcome, Request
+from bayestrim.search.sampled import sampled_search
 from bayestrim.search.start import by_rank, greedy, information_gain
 from bayestrim.trimming import StopReason
 
@@ -38,7 +40,7 @@ def candidates(request: Request, engine: Engine) -> tuple[Features, Purse]:
     names = request.problem.classifier.features
     if isinstance(engine, AdditiveEngine | ContinuousEngine):
         names = engine.model.names
-    elif isinstance(engine, TableEngine):
+    elif isinstance(engine, TableEngine | SampledEngine):
         names = engine.features
     return names, request.purse_of(names)
 
@@ -60,6 +62,8 @@ def branch(request: Request, engine: Engine, clock: Clock) -> Outcome:
         return continuous_search(request, engine, clock)
     if isinstance(engine, AdditiveEngine):
         return branch_and_bound(request, engine, clock)
+    if isinstance(engine, SampledEngine):
+        return sampled_search(request, engine, clock)
     assert isinstance(engine, TableEngine)
     return table_search(request, engine, clock)
 
