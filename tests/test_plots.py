@@ -191,6 +191,19 @@ def test_the_baseline_is_what_information_gain_reaches() -> None:
     assert display.here == (3.0, display.agreement[3])
 
 
+def test_the_curve_is_that_of_the_frontier() -> None:
+    """A classifier's or a result's curve has the points that `frontier` proves."""
+    points = list(bt.frontier(panel()))
+    for display in (
+        BudgetCurveDisplay.from_classifier(panel()),
+        BudgetCurveDisplay.from_result(bt.trim(panel(), budget=3)),
+        BudgetCurveDisplay.from_curve(points),
+    ):
+        assert display.costs.tolist() == [point.cost for point in points]
+        assert display.agreement.tolist() == [point.agreement.lower for point in points]
+    assert display.baseline is None
+
+
 def test_a_search_draws_its_own_trace() -> None:
     """The events of a search end where found and bound meet, and its classifier or result can be searched again."""
     for display in (

@@ -126,7 +126,7 @@ def test_the_page_is_self_contained_and_small(features: int) -> None:
     """Nothing in it refers to another place, and it stays below 300 kB."""
     classifier = panel(features)
     result = bt.trim(classifier, budget=min(features, 5), limits=bt.Limits(seconds=2, gap=0.05))
-    page = page_of(result)
+    page = page_of(result, seconds=0.5)
     assert len(page.encode()) < 300_000
     for name, attributes in Outline(page).elements:
         assert not {"src", "srcset", "action", "background", "poster"} & set(attributes), name
@@ -184,9 +184,18 @@ def test_what_is_not_proved_is_not_claimed() -> None:
     """A search that was stopped says so, with what is proved nevertheless."""
     result = bt.trim(panel(30), budget=10, limits=bt.Limits(evaluations=50))
     assert result.status is bt.Status.FEASIBLE
-    text = "".join(Outline(page_of(result)).text)
+    text = "".join(Outline(page_of(result, seconds=0)).text)
     assert "not proved" in text
+    assert "The budget curve was not computed" in text
     assert "that is proved" not in text
+
+
+def test_the_curve_is_computed_if_it_is_not_given() -> None:
+    """The page has what `frontier` finds, whatever the result's own budget."""
+    result = bt.trim(panel(), budget=3)
+    data = json.loads(Outline(page_of(result)).scripts[0])
+    expected = [list(point.features) for point in bt.frontier(panel())]
+    assert [stop["features"] for stop in data["curve"]] == expected
 
 
 def test_a_long_curve_keeps_its_ends() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -15,7 +14,7 @@ from bayestrim.network import FloatArray
 from bayestrim.plots.frame import BEST, GAINED, INK, OTHER, SAME, SHADE, axes_of, figure_of, legend, percent, result_of
 from bayestrim.problem import TrimProblem
 from bayestrim.result import Interval
-from bayestrim.search import trim
+from bayestrim.search import frontier, trim
 from bayestrim.trimming import Trimming
 
 if TYPE_CHECKING:
@@ -115,15 +114,15 @@ class BudgetCurveDisplay:
         cls, classifier: Classifier, costs: Mapping[str, float] | None = None, *, ax: Axes | None = None, **options: Any
     ) -> BudgetCurveDisplay:
         """Compute the budget curve of a classifier, with any option of `frontier`, and plot it with the baseline."""
-        problem = TrimProblem(classifier, np.inf, costs or {})
-        return cls.compute(_frontier(problem, **options), problem).plot(ax=ax)
+        curve = frontier(classifier, costs, **options)
+        return cls.compute(curve, curve.problem).plot(ax=ax)
 
     @classmethod
     def from_result(
         cls, result: Trimming, curve: Iterable[CurvePoint] | None = None, *, ax: Axes | None = None, **options: Any
     ) -> BudgetCurveDisplay:
         """Plot the budget curve of a result's problem (computed with any option of `frontier` if not given)."""
-        points = _frontier(replace(result.problem, budget=np.inf), **options) if curve is None else curve
+        points = frontier(replace(result.problem, budget=np.inf), **options) if curve is None else curve
         return cls.compute(points, result.problem, result).plot(ax=ax)
 
     @classmethod
@@ -154,11 +153,6 @@ class BudgetCurveDisplay:
         legend(ax)
         self.ax_, self.figure_ = ax, figure_of(ax)
         return self
-
-
-def _frontier(problem: TrimProblem, **options: Any) -> Iterable[CurvePoint]:
-    found: Iterable[CurvePoint] = import_module("bayestrim.search.frontier").frontier(problem, **options)
-    return found
 
 
 def _by_information_gain(problem: TrimProblem, costs: FloatArray) -> FloatArray:

@@ -16,7 +16,7 @@ from string import Template
 import bayestrim
 from bayestrim.errors import ProblemError
 from bayestrim.files import write_file
-from bayestrim.report.curve import Point, stops
+from bayestrim.report.curve import Point, budget_curve, stops
 from bayestrim.report.facts import Facts, gather
 from bayestrim.report.markup import Markup, data, escape, join, tag
 from bayestrim.report.sections import SECTIONS, headline
@@ -26,12 +26,19 @@ __all__ = ["page_of", "write_report"]
 
 MOST_BYTES = 300_000
 """A page is never larger."""
+SECONDS = 10.0
+"""So long is spent on the budget curve."""
 DETAILS = (10, 3, 0)
 """So many changed instances are shown; fewer where the page would be too large."""
 
 
 def write_report(
-    result: Trimming, path: str | PathLike[str], *, curve: Iterable[Point] | None = None, title: str = ""
+    result: Trimming,
+    path: str | PathLike[str],
+    *,
+    curve: Iterable[Point] | None = None,
+    title: str = "",
+    seconds: float = SECONDS,
 ) -> None:
     """Write a page about a result: what to keep, what changes, what other budgets buy, and a calculator.
 
@@ -42,9 +49,11 @@ def write_report(
     path
         The file to write, which usually ends in ``.html``.
     curve
-        What other budgets buy: the points of a budget curve, as `frontier` returns.
+        What other budgets buy: the points of a budget curve, as `frontier` returns; computed if not given.
     title
         A heading instead of "Keep 4 of 13 features".
+    seconds
+        So long is spent on the budget curve at most; what is not proved by then says so. With 0 there is none.
 
     Examples
     --------
@@ -58,16 +67,18 @@ def write_report(
     ...     page.stat().st_size < 300_000
     True
     """
-    write_file(path, page_of(result, curve=curve, title=title).encode())
+    write_file(path, page_of(result, curve=curve, title=title, seconds=seconds).encode())
 
 
-def page_of(result: Trimming, *, curve: Iterable[Point] | None = None, title: str = "") -> str:
+def page_of(
+    result: Trimming, *, curve: Iterable[Point] | None = None, title: str = "", seconds: float = SECONDS
+) -> str:
     """Return the page that `write_report` writes, as text."""
     if not isinstance(result, Trimming):
         raise ProblemError(f"a report is about the result of trim, not about a {type(result).__name__}")
     if result.status is Status.INFEASIBLE:
         raise ProblemError(f"there is nothing to report: {result.status.value}")
-    points = None if curve is None else list(curve)
+    points = budget_curve(result, seconds) if curve is None else list(curve)
     for most in DETAILS:
         page = _page(gather(result, points, title, most), brief=most == 0)
         if len(page.encode()) <= MOST_BYTES:

@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, Protocol
 
+from bayestrim.curve import CurvePoint
+from bayestrim.errors import BayestrimError
+from bayestrim.problem import Limits
 from bayestrim.report import words
 from bayestrim.report.markup import Markup, tag
 from bayestrim.report.tables import Cell, Column, table
 from bayestrim.result import Interval, ThresholdInterval
-from bayestrim.trimming import Status
+from bayestrim.search import frontier
+from bayestrim.trimming import Status, Trimming
 
 LEFT, RIGHT, TOP, BOTTOM = 62.0, 884.0, 14.0, 250.0
 """Where the axes of the picture lie, in a box of 900 by 300."""
+ENOUGH = 1e-12
+"""How much more often a dearer point must agree to be worth its cost."""
 MOST_POINTS = 150
 """A longer curve is thinned to so many points, the first and the last among them."""
 
@@ -57,6 +63,35 @@ class Point(Protocol):
     def thresholds(self) -> ThresholdInterval:
         """Thresholds that decide alike."""
         ...
+
+
+def budget_curve(result: Trimming, seconds: float) -> list[Point] | None:
+    """Return what other budgets would buy, found within a time; None where there is none or it cannot be computed.
+
+    A curve is found from its dear end on, and it is the budgets around the result's own that are asked for most. So the
+    curve up to there comes first, then up to twice as much, then the whole, each in a third of the time.
+    """
+    if seconds <= 0:
+        return None
+    points: list[Point] = [CurvePoint.of(result)]
+    end = -1.0
+    try:
+        for budget in (result.cost, 2 * result.cost, math.inf):
+            found = frontier(replace(result.problem, budget=budget), limits=Limits(seconds=seconds / 3))
+            points += [point for point in found if point.cost > end]
+            end = budget
+    except BayestrimError:
+        return None
+    return worthwhile(points)
+
+
+def worthwhile(points: Iterable[Point]) -> list[Point]:
+    """Return the points that agree more often than all cheaper ones, by ascending cost."""
+    best: list[Point] = []
+    for point in sorted(points, key=lambda point: (point.cost, -point.agreement.lower)):
+        if not best or point.agreement.lower > best[-1].agreement.lower + ENOUGH:
+            best.append(point)
+    return best
 
 
 def thinned(points: Iterable[Point]) -> list[Point]:
