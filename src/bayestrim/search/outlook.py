@@ -8,8 +8,8 @@ import numpy.typing as npt
 from bayestrim.kernels.lattice import Lattice, Order, Outlook, no_outlook
 from bayestrim.kernels.outlook import Frame, fill_outlook
 
-MOST_UNITS = 32
-"""Larger budgets are counted in units, in which prices are rounded down."""
+MOST_UNITS = 64
+"""Larger budgets are counted in coarser units, in which prices are rounded down."""
 MOST_ENTRIES = 1 << 22
 """Larger tables are not made: each entry takes 16 bytes, and 5 ns or so."""
 ROUNDED = 1e-6
@@ -77,5 +77,6 @@ def _in_units(cost: Ints, left: int, slots: int, number: int) -> tuple[int, int,
     """Return the unit, how many are left, and prices in units; features are the units where places are scarcer."""
     if number == slots:
         return 0, slots, np.ones_like(cost)
-    unit = max(1, -(-left // MOST_UNITS))
+    step = max(1, int(np.gcd.reduce(cost)))  # what all prices are multiples of
+    unit = step * max(1, -(-(left // step) // MOST_UNITS))
     return unit, left // unit, cost // unit
