@@ -56,6 +56,13 @@ class Frame(NamedTuple):
 
 
 @inner
+def assign(target: Floats, source: Floats) -> None:
+    """Copy a row; NumPy's own assignment takes a second to compile, for errors that cannot happen here."""
+    for k in range(len(source)):
+        target[k] = source[k]
+
+
+@inner
 def averaged(
     source: Floats, target: Floats, weight: Floats, shift: Ints, begin: int, stop: int, origin: int, plus: float
 ) -> None:
@@ -131,16 +138,16 @@ def bound_lifts(
     for i in range(position):
         if not included[i]:
             dropped(rows[0], i, positive, over, spare, lattice, frame)
-            first[:] = spare
+            assign(first, spare)
     for u in range(1, units + 1):
-        rows[u, pad : pad + cells] = first
+        assign(rows[u, pad : pad + cells], first)
     for i in range(count - 1, position - 1, -1):
         price = frame.price[i]
         for u in range(units, -1, -1):
             row = rows[u, pad : pad + cells]
             dropped(rows[u], i, positive, over, spare, lattice, frame)
             if price > u:
-                row[:] = spare
+                assign(row, spare)
                 continue
             other = rows[u - price, pad : pad + cells]
             if over:
@@ -193,7 +200,7 @@ def fill_outlook(
     pad, cells, units, end = frame.pad, len(frame.low), alpha.shape[1] - 1, alpha.shape[0] - 1
     for side in range(4):  # under each class, from below and from above
         bound_lifts(included, position, units, side < 2, side % 2 == 1, rows, spare[4], lattice, frame)
-        spare[side] = rows[units, pad : pad + cells]
+        assign(spare[side], rows[units, pad : pad + cells])
     for k in range(cells):
         spare[1, k], spare[3, k] = 1 - spare[1, k], 1 - spare[3, k]
     for u in range(units + 1):
@@ -204,8 +211,8 @@ def fill_outlook(
         begin, stop, origin, price = lattice.start[i], lattice.start[i + 1], pad + frame.base[i], frame.price[i]
         for u in range(units + 1):
             if price > u:
-                alpha[place, u] = alpha[place + 1, u]
-                beta[place, u] = beta[place + 1, u]
+                assign(alpha[place, u], alpha[place + 1, u])
+                assign(beta[place, u], beta[place + 1, u])
                 continue
             averaged(alpha[place + 1, u - price], spare[0], lattice.p, lattice.shift, begin, stop, origin, 0.0)
             averaged(beta[place + 1, u - price], spare[1], lattice.q, lattice.shift, begin, stop, origin, 0.0)
