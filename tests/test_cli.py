@@ -23,7 +23,8 @@ import numpy as np
 import pytest
 
 import bayestrim as bt
-from bayestrim.cli import COMMANDS, run
+from bayestrim.cli import COMMANDS, options, run
+from bayestrim.search import STRATEGIES
 
 ROOT = Path(__file__).parents[1]
 QUIZ = str(ROOT / "examples" / "quiz.bif")
@@ -121,6 +122,11 @@ def test_trim_prints_first_what_a_person_wants() -> None:
     ]
 
 
+def test_every_strategy_can_be_asked_for() -> None:
+    """The list that the help shows is the registry's."""
+    assert tuple(STRATEGIES) == options.STRATEGIES
+
+
 def test_shared_costs_are_shown_once(result: str) -> None:
     """The heart example: tests in a group share what is paid once, and the file says what was asked."""
     found = bt.load_result(result)
@@ -128,6 +134,8 @@ def test_shared_costs_are_shown_once(result: str) -> None:
     assert found.problem.setup_costs["blood sample"] == (2.1, ("chol", "fbs"))
     text = call("trim", *HEARTS, "--costs", COSTS, "--budget", "200").out
     assert "  + exercise imaging  101.9  for thalach, thal\n" in text
+    checked = call("verify", result).out.splitlines()
+    assert all(line.startswith(("right", "unchecked")) for line in checked)
 
 
 def test_trim_as_json_names_the_model() -> None:
@@ -492,6 +500,7 @@ def test_the_demo_runs_the_heart_example(tmp_path: Path) -> None:
         if line.startswith("$(BIN)/bayestrim"):
             call(*line.replace("build/", f"{tmp_path}/").split()[1:])
     assert sorted(os.listdir(tmp_path)) == ["heart.html", "heart.json", "heart_decisions.csv"]
+    assert 'type="range"' in (tmp_path / "heart.html").read_text(encoding="utf-8")  # the slider over budgets
 
 
 def test_a_small_trim_takes_a_second_or_so() -> None:

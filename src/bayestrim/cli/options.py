@@ -9,8 +9,12 @@ from typing import Any
 import click
 
 from bayestrim.cli.sources import ModelQuestion, PriceQuestion
+from bayestrim.engines import ENGINES
 
 Command = Callable[..., Any]
+
+STRATEGIES = ("branch-and-bound", "exhaustive", "greedy", "information-gain")
+"""The names in `bayestrim.search.STRATEGIES`, which is slow to import."""
 
 
 def _gathered(into: type[Any], name: str, options: list[Callable[[Command], Command]]) -> Callable[[Command], Command]:
@@ -111,13 +115,14 @@ workers = click.option("--workers", type=int, metavar="N", help="Threads that se
 searching = _together(
     click.option(
         "--engine",
-        type=click.Choice(["auto", "additive", "table", "sparse", "sampled", "circuit"]),
+        type=click.Choice(["auto", *ENGINES]),
+        metavar="[auto|additive|table|…]",
         default="auto",
         help="What computes agreements (default auto).",
     ),
     click.option(
         "--strategy",
-        type=click.Choice(["auto", "branch-and-bound", "exhaustive", "greedy", "information-gain"]),
+        type=click.Choice(["auto", *STRATEGIES]),
         default="auto",
         help="How to search (default auto).",
     ),
