@@ -290,8 +290,7 @@ def test_what_is_found_is_verified_and_is_the_best_of_all(seed: int) -> None:
         max_features=random.choice([None, None, 1, 2]),
     )
     result = bt.trim(problem, alternatives=random.choice([0, 0, 2]))
-    if problem.purse().plain:
-        verify(result, samples=20_000).raise_if_failed()
+    verify(result, samples=20_000).raise_if_failed()
     tried = bt.trim(problem, strategy="exhaustive")
     assert result.agreement.upper >= tried.agreement.lower - 1e-12
     assert tried.agreement.upper >= result.agreement.lower - 1e-12
@@ -316,12 +315,27 @@ def test_thirty_features_are_trimmed_within_a_gap() -> None:
     datasets, naive = pytest.importorskip("sklearn.datasets"), pytest.importorskip("sklearn.naive_bayes")
     table, classes = datasets.load_breast_cancer(return_X_y=True)
     model = naive.GaussianNB().fit(table, classes)
-    moments = zip(model.theta_[1], model.var_[1], model.theta_[0], model.var_[0], strict=True)
-    parts = [bt.GaussianFeature(f"x{i}", (a, b), (c, d)) for i, (a, b, c, d) in enumerate(moments)]
-    classifier = bt.GaussianNaiveBayes(parts, model.class_prior_[1])
+    classifier = bt.from_sklearn(model)
     assert classifier.posterior(table) == pytest.approx(model.predict_proba(table)[:, 1], rel=1e-9, abs=1e-300)
     result = bt.trim(classifier, budget=5, limits=bt.Limits(gap=1e-3, seconds=60))
     assert result.stop_reason is bt.StopReason.GAP
     assert result.bound - result.agreement.lower <= 1e-3 + 5e-4
     assert result.agreement.lower > 0.998
     verify(result, samples=20_000).raise_if_failed()
+
+
+def test_only_two_classes_of_a_gaussian_model_become_a_classifier() -> None:
+    """from_sklearn copies what was learnt, whichever class is positive, and refuses more than two classes."""
+    naive = pytest.importorskip("sklearn.naive_bayes")
+    generator = np.random.default_rng(0)
+    table, kinds = generator.normal(size=(60, 2)), np.arange(60) % 3
+    model = naive.GaussianNB().fit(table, kinds > 0)
+    for positive, column in ((True, 1), (False, 0)):
+        classifier = bt.from_sklearn(model, positive=positive, feature_names=["a", "b"])
+        assert classifier.posterior(table) == pytest.approx(model.predict_proba(table)[:, column])
+    with pytest.raises(bt.ClassifierError, match="3 classes"):
+        bt.from_sklearn(naive.GaussianNB().fit(table, kinds))
+    with pytest.raises(bt.ClassifierError, match="not fitted"):
+        bt.from_sklearn(naive.GaussianNB())
+    with pytest.raises(bt.ClassifierError, match="not one of the classes"):
+        bt.from_sklearn(model, positive="maybe")

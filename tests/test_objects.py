@@ -37,7 +37,7 @@ with warnings.catch_warnings():
     from pgmpy.models import DiscreteBayesianNetwork, DiscreteMarkovNetwork, LinearGaussianBayesianNetwork
     from pgmpy.readwrite import BIFReader
     from sklearn.model_selection import GridSearchCV
-    from sklearn.naive_bayes import BernoulliNB, CategoricalNB, ComplementNB, GaussianNB, MultinomialNB
+    from sklearn.naive_bayes import BernoulliNB, CategoricalNB, ComplementNB, MultinomialNB
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import KBinsDiscretizer, OrdinalEncoder
 
@@ -612,7 +612,6 @@ def test_names_that_do_not_fit_the_model_are_refused() -> None:
 @pytest.mark.parametrize(
     ("model", "advice"),
     [
-        (GaussianNB(), "its features are continuous; bin them"),
         (MultinomialNB(), "its features are counts"),
         (ComplementNB(), "its scores are not the posterior"),
         (make_pipeline(KBinsDiscretizer(), CategoricalNB()), "take its last step"),
@@ -624,7 +623,9 @@ def test_names_that_do_not_fit_the_model_are_refused() -> None:
 )
 def test_other_estimators_are_refused_with_a_way_out(model: object, advice: str) -> None:
     """What has no states per feature, or hides them behind other steps, is refused and says what to do."""
-    with pytest.raises(ClassifierError, match=f"from_sklearn takes a fitted CategoricalNB or BernoulliNB.*{advice}"):
+    with pytest.raises(
+        ClassifierError, match=f"from_sklearn takes a fitted CategoricalNB, BernoulliNB or Gauss.*{advice}"
+    ):
         from_sklearn(model)
 
 

@@ -10,7 +10,6 @@ import numpy as np
 from sklearn.naive_bayes import BernoulliNB, CategoricalNB, GaussianNB
 
 from bayestrim.classifier import Classifier
-from bayestrim.continuous import GaussianFeature, GaussianNaiveBayes
 from bayestrim.errors import ClassifierError
 from bayestrim.formats.objects import from_pyagrum, from_sklearn
 
@@ -68,26 +67,6 @@ def suitable(table: Any) -> Any:
     return CategoricalNB() if whole else GaussianNB()
 
 
-def _of_gaussian(model: GaussianNB, names: tuple[str, ...], positive: Any, threshold: float) -> Model:
-    if len(model.classes_) != BINARY:
-        raise ClassifierError(
-            f"GaussianNB has {len(model.classes_)} classes, and the features of several together are not Gaussian; "
-            "fit it on y == pos_label, or bin the features (KBinsDiscretizer) and use CategoricalNB"
-        )
-    yes = int(np.flatnonzero(model.classes_ == positive)[0])
-    moments = [(model.theta_[side], model.var_[side]) for side in (yes, 1 - yes)]
-    features = [
-        GaussianFeature(name, *((float(mean[i]), float(variance[i])) for mean, variance in moments))
-        for i, name in enumerate(names)
-    ]
-    classes = (str(model.classes_[1 - yes]), str(model.classes_[yes]))
-    prior = float(model.class_prior_[yes])
-    if not 0 < prior < 1:
-        raise ClassifierError(f"the prior of class {positive!r} is {prior}; both classes must be possible")
-    classifier = GaussianNaiveBayes(features, prior, threshold, target=_free("class", names), classes=classes)
-    return Model(classifier, _measurements)
-
-
 def of_naive_bayes(model: Any, names: tuple[str, ...], positive: Any, threshold: float) -> Model:
     """Return a fitted naive Bayes as a classifier.
 
@@ -102,11 +81,11 @@ def of_naive_bayes(model: Any, names: tuple[str, ...], positive: Any, threshold:
     threshold
         The threshold.
     """
-    if isinstance(model, GaussianNB):
-        return _of_gaussian(model, names, positive, threshold)
     classifier = from_sklearn(
         model, positive=positive, threshold=threshold, target=_free("class", names), feature_names=names
     )
+    if isinstance(model, GaussianNB):
+        return Model(classifier, _measurements)
     if isinstance(model, BernoulliNB):
         return Model(classifier, partial(_zeros_and_ones, limit=model.binarize))
     return Model(classifier, partial(_categories, sizes=[len(variable) for variable in classifier.feature_variables]))

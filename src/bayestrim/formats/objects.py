@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bayestrim.classifier import Classifier
+from bayestrim.continuous import GaussianFeature, GaussianNaiveBayes
 from bayestrim.errors import ClassifierError, NetworkError
 from bayestrim.network import BayesianNetwork, Variable
 
@@ -231,7 +232,6 @@ def _unrounded(threshold: float, digits: int) -> float:
 
 
 _SKLEARN_ADVICE = {
-    "GaussianNB": "its features are continuous; bin them (KBinsDiscretizer, encode='ordinal') and fit a CategoricalNB",
     "MultinomialNB": "its features are counts, not states; binarize them and fit a BernoulliNB",
     "ComplementNB": "its scores are not the posterior of any network; binarize the features and fit a BernoulliNB",
     "Pipeline": "take its last step, model[-1], and give rows as the steps before it make them",
@@ -248,7 +248,9 @@ def from_sklearn(
     feature_names: Sequence[str] | None = None,
     categories: Sequence[Sequence[Hashable]] | None = None,
 ) -> Classifier:
-    """Return the classifier of a fitted scikit-learn ``CategoricalNB`` or ``BernoulliNB``.
+    """Return the classifier of a fitted scikit-learn ``CategoricalNB``, ``BernoulliNB`` or ``GaussianNB``.
+
+    A ``GaussianNB`` of two classes gives a `GaussianNaiveBayes` with the means and variances it has learnt.
 
     Probabilities are the smoothed counts, divided, wherever these are what the model predicts with; otherwise (a
     parameter was changed after fitting) the exponentials of its logarithms. Either way the posterior is the model's
@@ -281,6 +283,8 @@ def from_sklearn(
     NetworkError
         If names clash.
     """
+    if _is_a(model, "sklearn", "GaussianNB") and not isinstance(model, type):
+        return _from_gaussian(model, positive, threshold, target, feature_names)
     parts = _fitted_parts(model)
     names = _feature_names(model, feature_names, len(parts.tables))
     if target in names:
@@ -298,6 +302,32 @@ def from_sklearn(
     return Classifier(network, target=target, positive=chosen, features=names, threshold=threshold)
 
 
+def _from_gaussian(
+    model: Any, positive: object, threshold: float, target: str, feature_names: Sequence[str] | None
+) -> GaussianNaiveBayes:
+    if not hasattr(model, "theta_"):
+        raise ClassifierError("this GaussianNB is not fitted; call fit(X, y) first")
+    classes = _words(model.classes_, "the classes")
+    if len(classes) != BINARY:
+        raise ClassifierError(
+            f"GaussianNB has {len(classes)} classes, and the features of several together are not Gaussian; fit it on "
+            "y == pos_label, or bin the features (KBinsDiscretizer) and use CategoricalNB"
+        )
+    chosen = _positive_classes(positive, classes)
+    if chosen not in classes:
+        raise ClassifierError(f"positive={positive!r} is not one of the classes {classes}")
+    yes = classes.index(str(chosen))
+    names = _feature_names(model, feature_names, model.theta_.shape[1])
+    columns = zip(names, model.theta_.T.tolist(), model.var_.T.tolist(), strict=True)
+    features = [
+        GaussianFeature(name, (mean[yes], variance[yes]), (mean[1 - yes], variance[1 - yes]))
+        for name, mean, variance in columns
+    ]
+    return GaussianNaiveBayes(
+        features, float(model.class_prior_[yes]), threshold, target=target, classes=(classes[1 - yes], classes[yes])
+    )
+
+
 class _NaiveBayes(NamedTuple):
     """Pr(class), and for each feature Pr(state | class) as an array [classes, states]."""
 
@@ -309,7 +339,8 @@ def _fitted_parts(model: Any) -> _NaiveBayes:
     if not _is_a(model, "sklearn", "CategoricalNB", "BernoulliNB"):
         reason = next((why for name, why in _SKLEARN_ADVICE.items() if _is_a(model, "sklearn", name)), "")
         raise ClassifierError(
-            f"from_sklearn takes a fitted CategoricalNB or BernoulliNB, not {_kind(model)}{reason and ': ' + reason}"
+            "from_sklearn takes a fitted CategoricalNB, BernoulliNB or GaussianNB, not "
+            f"{_kind(model)}{reason and ': ' + reason}"
         )
     if not hasattr(model, "feature_log_prob_"):
         raise ClassifierError(f"this {type(model).__name__} is not fitted; call fit(X, y) first")
