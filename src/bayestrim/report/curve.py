@@ -147,7 +147,12 @@ def proof(point: Point) -> str:
     """Return what is proved of a point."""
     if point.status is Status.OPTIMAL:
         return "proved to be the best"
-    return f"not proved: the best has at most {words.percent(min(1.0, point.bound))}"
+    return unproved(point.bound)
+
+
+def unproved(bound: float) -> str:
+    """Return what is said of an answer that may not be the best."""
+    return "not proved to be the best" if bound >= 1 else f"not proved: the best has at most {words.percent(bound)}"
 
 
 def picture(points: Sequence[Point], here: int) -> Markup:

@@ -67,7 +67,7 @@ def _figure(name: str, value: str, note: str) -> Markup:
 def _proved(facts: Facts) -> str:
     if facts.result.status is Status.OPTIMAL:
         return "proved: no affordable choice does better"
-    return f"not proved: the best has at most {words.percent(min(1.0, facts.result.bound))}"
+    return curve.unproved(facts.result.bound)
 
 
 def keep(facts: Facts) -> Markup:
@@ -144,11 +144,17 @@ def agreement(facts: Facts) -> Markup:
     best = (
         "No other affordable choice of features and threshold agrees more often; that is proved."
         if result.status is Status.OPTIMAL
-        else f"It is not proved that no other choice does better, since {result.stop_reason.value}. What is proved: "
-        f"the best affordable one agrees at most {words.percent(min(1.0, result.bound))}."
+        else f"It is not proved that no other choice does better, since {result.stop_reason.value}."
     )
+    if result.status is not Status.OPTIMAL and result.bound < 1:
+        best += f" What is proved: the best affordable one agrees at most {words.percent(result.bound)}."
     paragraphs = [
-        tag("p", tag("strong", words.agreement(result.agreement)), " of decisions stay the same. ", sure),
+        tag(
+            "p",
+            tag("strong", words.capitalised(words.agreement(result.agreement))),
+            " of decisions stay the same. ",
+            sure,
+        ),
         tag("p", best),
     ]
     if facts.baseline is not None:
@@ -206,7 +212,8 @@ def changed(facts: Facts) -> Markup:
     drawn = " These are shares of drawn instances, since there are too many to be listed." if found.sampled else ""
     parts = [tag("p", directions + drawn)]
     if found.disagreeing:
-        parts += [tag("h3", "The most probable instances that change"), _instances(facts, found)]
+        heading = "Drawn instances that change" if found.sampled else "The most probable instances that change"
+        parts += [tag("h3", heading), _instances(facts, found)]
     if found.explaining:
         parts += [tag("h3", "What goes with a change"), _explanations(facts, found)]
     return join(parts)
@@ -218,7 +225,9 @@ def _sign(change: Change) -> str:
 
 def _instances(facts: Facts, found: Changes) -> Markup:
     kept = [name for name in facts.classifier.features if name in facts.result.features]
+    telling = [e.feature for e in found.explaining]
     dropped = [name for name in facts.result.dropped if name not in facts.result.irrelevant]
+    dropped.sort(key=lambda name: telling.index(name) if name in telling else len(telling))
     columns = [
         Column("Probability", "number", "down"),
         Column("Becomes", sort="up"),
@@ -240,10 +249,11 @@ def _instances(facts: Facts, found: Changes) -> Markup:
         )
         for change in found.disagreeing
     ]
-    return table("Changed instances, most probable first", columns, rows)
+    order = "some of those drawn" if found.sampled else "most probable first"
+    return table(f"Changed instances, {order}; features that explain changes stand first", columns, rows)
 
 
-MOST_PAIRS = 12
+MOST_PAIRS = 10
 """An instance of more features is shown with so many of them."""
 
 

@@ -83,3 +83,14 @@ def count(number: int, one: str, several: str | None = None) -> str:
     ('1 feature', '1,234 features')
     """
     return f"{number:,} {one if number == 1 else several or one + 's'}"
+
+
+def capitalised(text: str) -> str:
+    """Return a text that may begin a sentence.
+
+    Examples
+    --------
+    >>> capitalised("at least 97 %"), capitalised("97 %")
+    ('At least 97 %', '97 %')
+    """
+    return text[:1].upper() + text[1:]
