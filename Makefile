@@ -52,6 +52,7 @@ docs: .venv/dev  ## build the documentation as a site in site/, without a networ
 bench: .venv/dev  ## print the figures that the documentation quotes
 	$(BIN)/python -m benchmarks.reading --peers
 	$(BIN)/python -m benchmarks.predicting
+	$(BIN)/python -m benchmarks.search
 	$(BIN)/python -m benchmarks.rules
 
 clean:  ## remove the environment and all caches
