@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import click
@@ -15,10 +14,6 @@ from bayestrim.cli.sources import ModelQuestion, PriceQuestion, Source, problem_
 from bayestrim.cli.telling import told
 from bayestrim.trimming import Status, StopReason, Trimming
 
-PATIENCE = 10.0
-"""Seconds that a page waits for the budget curve."""
-QUICK = ("additive", "table", "continuous")
-"""Engines whose curves are found in such a time, as far as they can be."""
 page = click.option("--report", "page", metavar="PAGE.html", help="Also write a page about the result.")
 
 
@@ -103,13 +98,9 @@ def _finish(result: Trimming, options: dict[str, Any], model: dict[str, str] | N
 
 
 def _write_page(result: Trimming, path: str, title: str = "") -> None:
-    """Write a page about a result, with what other budgets buy if that is found out soon enough."""
-    from bayestrim import Limits, frontier  # noqa: PLC0415
-    from bayestrim.report import write_report  # noqa: PLC0415
+    from bayestrim.report import write_report  # noqa: PLC0415  (it searches, which is slow to import)
 
-    everything = replace(result.problem, budget=float("inf"))
-    curve = frontier(everything, limits=Limits(PATIENCE)) if result.engine in QUICK else None
-    write_report(result, path, curve=curve, title=title)
+    write_report(result, path, title=title)
 
 
 @click.command(
