@@ -54,6 +54,8 @@ bench: .venv/dev  ## print the figures that the documentation quotes
 	$(BIN)/python -m benchmarks.predicting
 	$(BIN)/python -m benchmarks.search
 	$(BIN)/python -m benchmarks.rules
+	$(BIN)/python -m benchmarks.general
+	$(BIN)/python -m benchmarks.networks
 
 clean:  ## remove the environment and all caches
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist site

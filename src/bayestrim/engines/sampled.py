@@ -31,7 +31,7 @@ FEWEST = 1 << 9
 """Instances of each sample that say at least something."""
 WORK = 1 << 31
 """Multiplications, for deciding one sample, from which fewer instances are drawn: some ten seconds' work."""
-MOST_WORK = 1 << 34
+MOST_WORK = 1 << 32
 """Networks on which the fewest instances take more than this are refused."""
 CONFIDENCE = 0.99
 """The confidence of all intervals."""
@@ -124,8 +124,8 @@ class SampledEngine:
         each = self._masses.operations
         if each * FEWEST > MOST_WORK:
             raise TooLargeError(
-                f"deciding one instance takes {each:,} multiplications, too many to decide some thousand of them; give "
-                "Classifier fewer features that are observed, or say Limits(samples=…) and wait"
+                f"deciding one instance takes {each:,} multiplications, too many to decide even {FEWEST}; give "
+                "Classifier fewer features, or say Limits(samples=…) and wait"
             )
         return max(FEWEST, min(SAMPLES, WORK // each))
 
