@@ -287,7 +287,7 @@ def _to_interval(saved: Mapping[str, Any]) -> Interval:
 
 def _from_document(saved: Mapping[str, Any]) -> Trimming:
     problem = to_problem(saved["problem"])
-    return Trimming(
+    result = Trimming(
         problem,
         _to_choice(saved, problem),
         float(saved["bound"]),
@@ -300,3 +300,12 @@ def _from_document(saved: Mapping[str, Any]) -> Trimming:
         SearchStats(**saved["stats"]),
         saved["wanted_agreement"],
     )
+    derived = result.to_dict()
+    for name in DERIVED:
+        if saved[name] != derived[name]:
+            raise ValueError(f"{name!r} is {saved[name]!r}, but from the rest follows {derived[name]!r}")
+    return result
+
+
+DERIVED = ("dropped", "gap", "budget")
+"""What a saved answer says twice; it must say the same."""

@@ -258,6 +258,10 @@ def frontier(  # noqa: PLR0913  (as for `trim`)
         return BudgetCurve(problem, (), StopReason.EXHAUSTED, SearchStats(seconds=clock.seconds))
     with interruptible(clock.interrupt):
         descent = _descent(request, {"strategy": strategy, "engine": engine, "seed": seed}, clock)
+        if problem.affordable(problem.classifier.features):
+            clock.next_part()
+            whole = _everything(problem, clock)
+            descent.whole = replace(whole, problem=replace(problem, budget=whole.cost))
         points = tuple(reversed(list(descent.points())))
     clock.last_part()
     clock.finish(points[-1].features, points[-1].agreement.lower, points[-1].bound, descent.evaluations, descent.nodes)

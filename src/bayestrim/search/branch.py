@@ -292,5 +292,5 @@ class _Search:
             self.evaluations += len(subsets)
             return grid.losses(subsets)[1]
 
-        kept = greedy(self._purse, losses)
+        kept = greedy(self._purse, losses, lambda: self._clock.is_over() or self._clock.interrupted)
         return tuple(self._features[i].name for i in np.flatnonzero(kept))

@@ -98,6 +98,8 @@ class Descent:
         Makes results.
     clock
         Knows the time, all searches together.
+    whole
+        What keeps everything, where the budget pays for that: it agrees always, and need not be searched for.
     """
 
     request: Request
@@ -105,6 +107,7 @@ class Descent:
     strategy: Strategy
     answer: Answer
     clock: Clock
+    whole: Trimming | None = None
     reason: StopReason = StopReason.EXHAUSTED
     evaluations: int = 0
     nodes: int = 0
@@ -142,6 +145,9 @@ class Descent:
         """Yield the points of the budget curve, the dearest first."""
         request, waiting = self.request, None
         least = request.purse.price(request.purse.required)
+        if self.whole is not None:
+            waiting = CurvePoint.of(self.whole)
+            request = replace(request, most=self._price(self.whole.features) - 1)
         while self.reason is StopReason.EXHAUSTED and (request.most is None or request.most >= least):
             outcome = self._solve(request)
             result = self._result(request, outcome)

@@ -21,7 +21,12 @@ ENOUGH = 1e-12
 """A change must improve the loss by more than this, which rounding could."""
 
 
-def greedy(purse: Purse, evaluate: Evaluate) -> npt.NDArray[np.bool_]:
+def never() -> bool:
+    """Return that the time is not over."""
+    return False
+
+
+def greedy(purse: Purse, evaluate: Evaluate, is_over: Callable[[], bool] = never) -> npt.NDArray[np.bool_]:
     """Return a good affordable subset: remove what hurts least for its price, then swap while that helps.
 
     Parameters
@@ -30,14 +35,20 @@ def greedy(purse: Purse, evaluate: Evaluate) -> npt.NDArray[np.bool_]:
         What may be bought; what is required can be paid.
     evaluate
         Gives the losses of subsets.
+    is_over
+        Tells whether the time is over: then whatever is affordable will do.
     """
-    return swapped(_remove(purse, evaluate), purse, evaluate)
+    return swapped(_remove(purse, evaluate, is_over), purse, evaluate, is_over)
 
 
-def swapped(kept: npt.NDArray[np.bool_], purse: Purse, evaluate: Evaluate) -> npt.NDArray[np.bool_]:
+def swapped(
+    kept: npt.NDArray[np.bool_], purse: Purse, evaluate: Evaluate, is_over: Callable[[], bool] = never
+) -> npt.NDArray[np.bool_]:
     """Return what comes of an affordable subset by adding and exchanging features while that helps."""
     loss = float(evaluate(kept[None])[0])
     while True:
+        if is_over():
+            return kept
         neighbours = _neighbours(kept, purse)
         if not len(neighbours):
             return kept
@@ -68,12 +79,17 @@ def within_reach(purse: Purse) -> npt.NDArray[np.bool_]:
     return np.array([purse.affords(kept) for kept in every], dtype=bool)
 
 
-def _remove(purse: Purse, evaluate: Evaluate) -> npt.NDArray[np.bool_]:
+def _remove(purse: Purse, evaluate: Evaluate, is_over: Callable[[], bool] = never) -> npt.NDArray[np.bool_]:
     kept = within_reach(purse)
     kept[list(purse.required)] = True
     while not purse.fits(kept[None])[0]:
-        kept = _smaller(kept, purse, evaluate)
+        kept = _smaller(kept, purse, _alike if is_over() else evaluate)
     return kept
+
+
+def _alike(subsets: Subsets) -> FloatArray:
+    """Take all subsets for equally good."""
+    return np.zeros(len(subsets))
 
 
 def _smaller(kept: npt.NDArray[np.bool_], purse: Purse, evaluate: Evaluate) -> npt.NDArray[np.bool_]:
