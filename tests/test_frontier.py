@@ -213,3 +213,20 @@ def test_the_order_of_features_does_not_matter(seed: int) -> None:
     turned = bt.Classifier(old.network, old.target, old.positive, old.features[::-1], old.threshold)
     other = replace(problem, classifier=turned)
     assert agreement(other) == pytest.approx(agreement(problem), abs=CLOSE)
+
+
+def test_keeping_everything_agrees_always() -> None:
+    """The dearest point of a curve without an end is the classifier itself, exactly, as `trim` says."""
+    for classifier in (wide(9), wide(45, 2)):
+        limits = bt.Limits(evaluations=1)
+        last = bt.frontier(classifier, limits=limits)[-1]
+        assert (last.agreement, last.bound, last.status) == (bt.Interval(1.0, 1.0), 1.0, bt.Status.OPTIMAL)
+        assert last.threshold == classifier.threshold
+
+
+def test_the_start_of_a_search_keeps_the_time_limit() -> None:
+    """With no time at all, whatever is affordable will do; hardly anything is evaluated."""
+    result = bt.trim(wide(64, 2), 22, limits=bt.Limits(seconds=0))
+    assert result.stop_reason is bt.StopReason.TIME_LIMIT
+    assert result.problem.affordable(result.features)
+    assert result.stats.evaluations < 50
