@@ -40,7 +40,8 @@ def new_picture(columns: int, width: float, height: float) -> tuple[Any, Any]:
     import matplotlib as mpl  # noqa: PLC0415  (an extra)
 
     mpl.use("Agg")
-    mpl.rcParams["svg.hashsalt"] = "bayestrim"
+    mpl.rcParams["svg.hashsalt"] = "bayestrim"  # the same picture is the same file
+    mpl.rcParams["svg.fonttype"] = "none"
     from matplotlib import pyplot  # noqa: PLC0415
 
     return pyplot.subplots(1, columns, figsize=(width, height), layout="constrained", squeeze=False)

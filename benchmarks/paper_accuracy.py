@@ -124,7 +124,7 @@ def scatter(axes: Any, name: str, seed: int) -> None:
     front = pareto(found, eca)
     write_table(
         f"accuracy_{name}",
-        ["features", "eca", "accuracy"],
+        ["kept", "eca", "accuracy"],  # one digit for each feature: 1 for kept
         (
             [" ".join(np.array(one.model.features)[m]), f"{a:.6f}", f"{b:.6f}"]
             for m, a, b in zip(masks, eca, found, strict=True)
@@ -159,9 +159,13 @@ def repeated(name: str, splits: int) -> list[list[object]]:
     print(f"{promised:8.4f} {results:>13}", end="")
     print(f" {statistics.mean(share for _, _, share in ones):6.0%}", flush=True)
     return [
-        [name, seed, *(v for rule in RULES for v in (d[rule].agreement, d[rule].accuracy)), promised_, share]
-        for seed, (d, promised_, share) in enumerate(ones)
+        [name, seed, *(f"{value:.4f}" for value in (*_both(done), promised_, share))]
+        for seed, (done, promised_, share) in enumerate(ones)
     ]
+
+
+def _both(done: dict[str, Tested]) -> list[float]:
+    return [value for rule in RULES for value in (done[rule].agreement, done[rule].accuracy)]
 
 
 def _mean(ones: list[tuple[dict[str, Tested], float, float]], rule: str) -> str:
