@@ -3,7 +3,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help demo test test-deep lint types contracts docs bench clean
+.PHONY: help demo test test-deep lint types contracts docs bench bench-check paper peers clean
 # An environment that was left half made (no ensurepip, say) is made again the next time.
 .DELETE_ON_ERROR:
 
@@ -56,6 +56,19 @@ bench: .venv/dev  ## print the figures that the documentation quotes
 	$(BIN)/python -m benchmarks.rules
 	$(BIN)/python -m benchmarks.general
 	$(BIN)/python -m benchmarks.networks
+
+bench-check: .venv/dev  ## fail if searches do more work than benchmarks/baseline.json says, or take much longer
+	$(BIN)/python -m benchmarks.check
+
+paper: .venv/dev  ## repeat the paper's evaluation into benchmarks/results (some ten minutes)
+	$(BIN)/python -m benchmarks.paper_runtime
+	$(BIN)/python -m benchmarks.paper_accuracy
+	$(BIN)/python -m benchmarks.paper_gain
+
+peers: .venv/dev  ## run other ways to the same answer beside ours
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check '.[peers]'
+	$(BIN)/python -m benchmarks.peers
+	$(BIN)/python -m benchmarks.circuits --quick
 
 clean:  ## remove the environment and all caches
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist site
