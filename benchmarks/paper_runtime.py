@@ -33,7 +33,7 @@ PAPER = {
 """What the paper reports: seconds and evaluations of FS-SDD, seconds and evaluations of its own search."""
 MOST_TRIED = 50_000
 """Affordable subsets that are tried one by one."""
-LIMIT = 10.0
+LIMIT = 5.0
 """Seconds for one search of a wide table; the proof may then be unfinished."""
 EQUAL = 1e-9
 """Agreements closer than this count as equal."""
