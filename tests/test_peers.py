@@ -14,7 +14,7 @@ from bayestrim.search.start import information_gain
 from benchmarks import datasets, peers
 from benchmarks.baselines import METHODS, Question
 from benchmarks.models import model_files
-from benchmarks.paper_sampled import best_threshold, judged
+from benchmarks.paper_sampled import Rows, best_threshold, judged
 
 
 def alarm(threshold: float = 0.3) -> bt.Classifier:
@@ -69,9 +69,9 @@ def test_the_best_threshold_on_rows_is_the_best_of_all_thresholds() -> None:
     """No other threshold agrees on more of the rows."""
     classifier = alarm()
     random = np.random.default_rng(5)
-    rows = random.integers(0, [len(v) for v in classifier.feature_variables], (300, 5))
-    possible = ~np.isnan(classifier.posterior(rows, impossible="nan"))
-    rows = rows[possible]
+    codes = random.integers(0, [len(v) for v in classifier.feature_variables], (300, 5))
+    codes = codes[~np.isnan(classifier.posterior(codes, impossible="nan"))]
+    rows = Rows(codes, classifier.decide(codes))
     kept = ("CVP", "HRBP")
     found = judged(classifier, kept, best_threshold(classifier, kept, rows), rows)
     tried = [0.0, bt.NEVER_POSITIVE, *(Random(1).random() for _ in range(40))]
