@@ -14,6 +14,7 @@ is the median of their times over ours, and the range of it over the instances.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import math
 import statistics
@@ -165,32 +166,31 @@ def timed(solve: Peer, classifier: bt.Classifier, budget: int) -> tuple[float, A
 def compare(name: str, some: list[bt.Classifier], rows: list[list[object]]) -> None:
     """Print a line for each peer on some instances of one problem."""
     budget = len(some[0].features) // 3
-    mine = [timed(ours, classifier, budget) for classifier in some]
+    runs: dict[str, list[tuple[float, Answer]]] = {who: [] for who in ("ours", *PEERS)}
+    for classifier in some:
+        for who, solve in (("ours", ours), *PEERS.items()):
+            with contextlib.suppress(ImportError):
+                runs[who].append(timed(solve, classifier, budget))
+    mine = runs.pop("ours")
     best = [float(bt.maa(classifier, answer or ())) for classifier, (_, answer) in zip(some, mine, strict=True)]
     median = statistics.median(seconds for seconds, _ in mine)
     size = f"{len(some[0].features)} features, budget {budget}, {len(some)} thresholds"
     print(f"{name}: {size}; ours {1000 * median:.1f} ms")
-    for peer, solve in PEERS.items():
-        try:
-            theirs = [timed(solve, classifier, budget) for classifier in some]
-        except ImportError:
-            print(f"  {peer:15} not installed")
-            continue
-        if any(answer is None for _, answer in theirs):
-            print(f"  {peer:15} not asked: too many subsets")
+    for peer, theirs in runs.items():
+        if not theirs or theirs[0][1] is None:
+            print(f"  {peer:15} {'not asked: too many subsets' if theirs else 'not installed'}")
             continue
         ratios = [seconds / own for (seconds, _), (own, _) in zip(theirs, mine, strict=True)]
-        losses = [
-            optimum - float(bt.maa(classifier, answer or ()))
-            for classifier, optimum, (_, answer) in zip(some, best, theirs, strict=True)
-        ]
+        judged = [float(bt.maa(classifier, answer or ())) for classifier, (_, answer) in zip(some, theirs, strict=True)]
+        losses = [optimum - value for optimum, value in zip(best, judged, strict=True)]
         as_good = sum(loss <= 1e-9 for loss in losses)
         print(
             f"  {peer:15} {statistics.median(ratios):9.2f} times as long ({min(ratios):.2f} to {max(ratios):.2f}); "
             f"as good {as_good} of {len(some)}, worst loss {max(0.0, *losses):.4f}",
             flush=True,
         )
-        rows.append([name, peer, statistics.median(ratios), min(ratios), max(ratios), as_good, len(some), max(losses)])
+        spread = (f"{ratio:.3f}" for ratio in (statistics.median(ratios), min(ratios), max(ratios)))
+        rows.append([name, peer, *spread, as_good, len(some), f"{max(0.0, *losses):.6f}"])
 
 
 def main() -> None:
