@@ -20,6 +20,8 @@ from benchmarks.outputs import is_quick, machine, new_picture, write_picture, wr
 
 THRESHOLDS = [i / 10 for i in range(1, 10)]
 NETWORKS = ("alarm", "win95pts")
+WITHOUT_PRICES = ("SFS",)
+"""Methods that can only be told how many features to take."""
 WORTH_MENTIONING = 1e-9
 """Smaller differences are rounding."""
 Row = tuple[str, str, float, str, str, float, float]
@@ -52,7 +54,8 @@ def asked(name: str, priced: bool) -> list[Row]:
     known: dict[tuple[str, str], Features] = {}  # what does not know the threshold is asked once for each class
     for question in questions(name, priced):
         classifier = question.classifier
-        for method, choose in {"trim": trimmed, **METHODS}.items():
+        methods = {name: choose for name, choose in METHODS.items() if not (priced and name in WITHOUT_PRICES)}
+        for method, choose in {"trim": trimmed, **methods}.items():
             blind = method not in ("trim", "E-SDP", "MAA")
             kept = known.get((classifier.target, method)) if blind else None
             if kept is None:
