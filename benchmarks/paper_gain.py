@@ -118,7 +118,7 @@ def main() -> None:
             report(rows)
             everything += rows
     header = ["network", "class", "threshold", "prices", "method", "eca_old_threshold", "eca_best_threshold"]
-    write_table("gain", header, everything)
+    write_table("gain", header, ([*row[:5], f"{row[5]:.6f}", f"{row[6]:.6f}"] for row in everything))
     if not is_quick():
         picture([row for row in everything if row[3] == "1"])
 
