@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from random import Random
@@ -37,23 +37,11 @@ HOSTILE = (
 """Names that break what is not escaped."""
 
 
-@dataclass(frozen=True)
-class Stop:
-    """A point of a budget curve."""
-
-    cost: float
-    agreement: bt.Interval
-    bound: float
-    status: bt.Status
-    features: tuple[str, ...]
-    threshold: float
-    thresholds: bt.ThresholdInterval
-
-
-def curve_of(classifier: bt.Classifier, budgets: list[float], costs: dict[str, float] | None = None) -> list[Stop]:
+def curve_of(
+    classifier: bt.Classifier, budgets: list[float], costs: dict[str, float] | None = None
+) -> list[bt.CurvePoint]:
     """Return the budget curve at some budgets."""
-    found = [bt.trim(classifier, budget, costs) for budget in budgets]
-    return [Stop(r.cost, r.agreement, r.bound, r.status, r.features, r.threshold, r.thresholds) for r in found]
+    return [bt.CurvePoint.of(bt.trim(classifier, budget, costs)) for budget in budgets]
 
 
 def panel(features: int = 8, names: tuple[str, ...] = ()) -> bt.Classifier:
@@ -200,8 +188,8 @@ def test_the_curve_is_computed_if_it_is_not_given() -> None:
 
 def test_a_long_curve_keeps_its_ends() -> None:
     """Thinning shows the cheapest and the dearest point, and no more than a page holds."""
-    interval = bt.ThresholdInterval(0.1, 0.2)
-    points = [Stop(i, bt.Interval(i / 400, i / 400), 1.0, bt.Status.OPTIMAL, (), 0.2, interval) for i in range(400)]
+    point = bt.CurvePoint.of(bt.trim(panel(), budget=3))
+    points = [replace(point, cost=i, agreement=bt.Interval(i / 400, i / 400)) for i in range(400)]
     few = thinned(reversed(points))
     assert len(few) == MOST_POINTS
     assert (few[0].cost, few[-1].cost) == (0, 399)

@@ -4,41 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bayestrim.classifier import Classifier
+from bayestrim.curve import CurvePoint
 from bayestrim.errors import ProblemError
 from bayestrim.network import FloatArray
 from bayestrim.plots.frame import BEST, GAINED, INK, OTHER, SAME, SHADE, axes_of, figure_of, legend, percent, result_of
 from bayestrim.problem import TrimProblem
-from bayestrim.result import Interval
 from bayestrim.search import frontier, trim
 from bayestrim.trimming import Trimming
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-
-class CurvePoint(Protocol):
-    """What a point of a budget curve tells."""
-
-    @property
-    def cost(self) -> float:
-        """What the kept features cost."""
-        ...
-
-    @property
-    def agreement(self) -> Interval:
-        """How often decisions stay the same."""
-        ...
-
-    @property
-    def bound(self) -> float:
-        """No choice of this cost agrees more often."""
-        ...
 
 
 class BudgetCurveDisplay:

@@ -14,9 +14,10 @@ from os import PathLike
 from string import Template
 
 import bayestrim
+from bayestrim.curve import CurvePoint
 from bayestrim.errors import ProblemError
 from bayestrim.files import write_file
-from bayestrim.report.curve import Point, budget_curve, stops
+from bayestrim.report.curve import budget_curve, stops
 from bayestrim.report.facts import Facts, gather
 from bayestrim.report.markup import Markup, data, escape, join, tag
 from bayestrim.report.sections import SECTIONS, headline
@@ -36,7 +37,7 @@ def write_report(
     result: Trimming,
     path: str | PathLike[str],
     *,
-    curve: Iterable[Point] | None = None,
+    curve: Iterable[CurvePoint] | None = None,
     title: str = "",
     seconds: float = SECONDS,
 ) -> None:
@@ -71,7 +72,7 @@ def write_report(
 
 
 def page_of(
-    result: Trimming, *, curve: Iterable[Point] | None = None, title: str = "", seconds: float = SECONDS
+    result: Trimming, *, curve: Iterable[CurvePoint] | None = None, title: str = "", seconds: float = SECONDS
 ) -> str:
     """Return the page that `write_report` writes, as text."""
     if not isinstance(result, Trimming):

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any, Protocol
+from typing import Any
 
 from bayestrim.curve import CurvePoint
 from bayestrim.errors import BayestrimError
@@ -14,7 +14,6 @@ from bayestrim.problem import Limits
 from bayestrim.report import words
 from bayestrim.report.markup import Markup, tag
 from bayestrim.report.tables import Cell, Column, table
-from bayestrim.result import Interval, ThresholdInterval
 from bayestrim.search import frontier
 from bayestrim.trimming import Status, Trimming
 
@@ -26,46 +25,7 @@ MOST_POINTS = 150
 """A longer curve is thinned to so many points, the first and the last among them."""
 
 
-class Point(Protocol):
-    """One point of a budget curve, as `bayestrim.CurvePoint` is."""
-
-    @property
-    def cost(self) -> float:
-        """What the kept features cost."""
-        ...
-
-    @property
-    def agreement(self) -> Interval:
-        """How often decisions stay the same."""
-        ...
-
-    @property
-    def bound(self) -> float:
-        """No choice of this cost agrees more often."""
-        ...
-
-    @property
-    def status(self) -> Status:
-        """Whether that is proved to be the best."""
-        ...
-
-    @property
-    def features(self) -> tuple[str, ...]:
-        """The kept features."""
-        ...
-
-    @property
-    def threshold(self) -> float:
-        """Their threshold."""
-        ...
-
-    @property
-    def thresholds(self) -> ThresholdInterval:
-        """Thresholds that decide alike."""
-        ...
-
-
-def budget_curve(result: Trimming, seconds: float) -> list[Point] | None:
+def budget_curve(result: Trimming, seconds: float) -> list[CurvePoint] | None:
     """Return what other budgets would buy, found within a time; None where there is none or it cannot be computed.
 
     A curve is found from its dear end on, and it is the budgets around the result's own that are asked for most. So the
@@ -73,7 +33,7 @@ def budget_curve(result: Trimming, seconds: float) -> list[Point] | None:
     """
     if seconds <= 0:
         return None
-    points: list[Point] = [CurvePoint.of(result)]
+    points: list[CurvePoint] = [CurvePoint.of(result)]
     end = -1.0
     try:
         for budget in (result.cost, 2 * result.cost, math.inf):
@@ -85,16 +45,16 @@ def budget_curve(result: Trimming, seconds: float) -> list[Point] | None:
     return worthwhile(points)
 
 
-def worthwhile(points: Iterable[Point]) -> list[Point]:
+def worthwhile(points: Iterable[CurvePoint]) -> list[CurvePoint]:
     """Return the points that agree more often than all cheaper ones, by ascending cost."""
-    best: list[Point] = []
+    best: list[CurvePoint] = []
     for point in sorted(points, key=lambda point: (point.cost, -point.agreement.lower)):
         if not best or point.agreement.lower > best[-1].agreement.lower + ENOUGH:
             best.append(point)
     return best
 
 
-def thinned(points: Iterable[Point]) -> list[Point]:
+def thinned(points: Iterable[CurvePoint]) -> list[CurvePoint]:
     """Return the points in order of cost, at most `MOST_POINTS` of them."""
     ordered = sorted(points, key=lambda point: point.cost)
     if len(ordered) <= MOST_POINTS:
@@ -111,7 +71,7 @@ class Axes:
     least: float
 
     @classmethod
-    def of(cls, points: Sequence[Point]) -> Axes:
+    def of(cls, points: Sequence[CurvePoint]) -> Axes:
         """Return axes that hold all points, with round numbers at their ends."""
         lowest = min(point.agreement.lower for point in points)
         step = 0.1 if lowest < 0.9 else 0.02 if lowest < 0.98 else 0.005
@@ -126,7 +86,7 @@ class Axes:
         return round(BOTTOM - (BOTTOM - TOP) * (share - self.least) / (1 - self.least or 1.0), 1)
 
 
-def stops(points: Sequence[Point]) -> list[dict[str, Any]]:
+def stops(points: Sequence[CurvePoint]) -> list[dict[str, Any]]:
     """Return what the slider shows at each point, in words, and where the marker then lies."""
     axes = Axes.of(points)
     return [
@@ -143,7 +103,7 @@ def stops(points: Sequence[Point]) -> list[dict[str, Any]]:
     ]
 
 
-def proof(point: Point) -> str:
+def proof(point: CurvePoint) -> str:
     """Return what is proved of a point."""
     if point.status is Status.OPTIMAL:
         return "proved to be the best"
@@ -155,7 +115,7 @@ def unproved(bound: float) -> str:
     return "not proved to be the best" if bound >= 1 else f"not proved: the best has at most {words.percent(bound)}"
 
 
-def picture(points: Sequence[Point], here: int) -> Markup:
+def picture(points: Sequence[CurvePoint], here: int) -> Markup:
     """Return the curve as SVG, with a marker at one point; what is proved to be out of reach is shaded."""
     axes = Axes.of(points)
     line = [(axes.x(point.cost), axes.y(point.agreement.lower)) for point in points]
@@ -213,7 +173,7 @@ def _round_numbers(low: float, high: float) -> list[float]:
     return [round(i * step, 12) for i in range(first, last + 1)]
 
 
-def listing(points: Sequence[Point]) -> Markup:
+def listing(points: Sequence[CurvePoint]) -> Markup:
     """Return the points as a table."""
     columns = [
         Column("Cost", "number", "up"),

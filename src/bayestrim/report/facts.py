@@ -11,9 +11,10 @@ from bayestrim import saving
 from bayestrim.agreement import eca
 from bayestrim.changes import Changes, changes
 from bayestrim.classifier import Classifier
+from bayestrim.curve import CurvePoint
 from bayestrim.errors import BayestrimError
 from bayestrim.report.calculator import calculator
-from bayestrim.report.curve import Point, thinned
+from bayestrim.report.curve import thinned
 from bayestrim.report.estimates import losses
 from bayestrim.result import Interval
 from bayestrim.trimming import Trimming
@@ -52,7 +53,7 @@ class Facts:
 
     result: Trimming
     title: str
-    curve: Sequence[Point] | None
+    curve: Sequence[CurvePoint] | None
     baseline: Interval | None
     losses: Mapping[str, float]
     positive: Interval | None
@@ -73,7 +74,7 @@ class Facts:
         return within[-1] if within else 0
 
 
-def gather(result: Trimming, curve: Iterable[Point] | None, title: str, most: int) -> Facts:
+def gather(result: Trimming, curve: Iterable[CurvePoint] | None, title: str, most: int) -> Facts:
     """Return what the page says about a result.
 
     Parameters
