@@ -13,7 +13,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -352,14 +351,14 @@ def test_a_closed_pipe_is_quiet(tmp_path: Path) -> None:
     assert command.wait() == 0
 
 
-def test_an_interruption_ends_with_130() -> None:
+def test_an_interruption_ends_with_130(tmp_path: Path) -> None:
     """Ctrl-C while reading ends at once, with one line and the code that shells expect."""
-    command = subprocess.Popen(
-        [*COMMAND, "describe", "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
-    time.sleep(1.5)
-    command.send_signal(signal.SIGINT)
-    _, err = command.communicate(timeout=20)
+    pipe = tmp_path / "model.bif"
+    os.mkfifo(pipe)
+    command = subprocess.Popen([*COMMAND, "describe", str(pipe)], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    with pipe.open("wb"):  # opens once the command reads
+        command.send_signal(signal.SIGINT)
+        _, err = command.communicate(timeout=60)
     assert (command.returncode, err) == (130, b"bayestrim: interrupted\n")
 
 
