@@ -60,7 +60,7 @@ bench: .venv/dev  ## print the figures that the documentation quotes
 bench-check: .venv/dev  ## fail if searches do more work than benchmarks/baseline.json says, or take much longer
 	$(BIN)/python -m benchmarks.check
 
-paper: .venv/dev  ## repeat the paper's evaluation into benchmarks/results (some ten minutes)
+paper: .venv/dev  ## repeat the paper's evaluation into benchmarks/results and docs/figures (some ten minutes)
 	$(BIN)/python -m benchmarks.paper_runtime
 	$(BIN)/python -m benchmarks.paper_accuracy
 	$(BIN)/python -m benchmarks.paper_gain

@@ -12,7 +12,9 @@ from pathlib import Path
 from typing import Any
 
 FOLDER = Path(__file__).parent / "results"
-"""Committed, so that the documentation can show them."""
+"""Committed, so that every number behind the documentation's tables can be looked up."""
+PICTURES = Path(__file__).parents[1] / "docs" / "figures"
+"""Where the documentation shows them."""
 
 
 def is_quick() -> bool:
@@ -31,8 +33,8 @@ def write_table(name: str, header: Sequence[str], rows: Iterable[Sequence[object
 def write_picture(name: str, figure: Any) -> None:
     """Write a matplotlib figure as SVG without what changes from run to run, unless only a glance is wanted."""
     if not is_quick():
-        FOLDER.mkdir(exist_ok=True)
-        figure.savefig(FOLDER / f"{name}.svg", metadata={"Date": None, "Creator": None}, dpi=120)
+        PICTURES.mkdir(exist_ok=True)
+        figure.savefig(PICTURES / f"{name}.svg", metadata={"Date": None, "Creator": None}, dpi=120)
 
 
 def new_picture(columns: int, width: float, height: float) -> tuple[Any, Any]:
