@@ -132,7 +132,7 @@ def test_a_border_that_is_off_by_one_cell_is_caught(shift: int) -> None:
 @pytest.fixture
 def _poor_start(monkeypatch: pytest.MonkeyPatch) -> None:
     """Start searches from nothing, since the usual start finds most optima of small problems by itself."""
-    monkeypatch.setattr(branch, "greedy", lambda purse, _: np.zeros(len(purse.costs), dtype=bool))
+    monkeypatch.setattr(branch, "greedy", lambda purse, *_: np.zeros(len(purse.costs), dtype=bool))
 
 
 def caught_by_brute_force() -> bool:
