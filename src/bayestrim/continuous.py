@@ -449,7 +449,7 @@ def _checked_features(features: tuple[Feature, ...], target: str) -> tuple[Featu
 def _checked_prior(prior: Any) -> float:
     number: Any = numbers.Real
     if not (isinstance(prior, number) and not isinstance(prior, bool) and 0 < prior < 1):
-        raise ClassifierError(f"the prior is {prior!r}; it must lie between 0 and 1")
+        raise ClassifierError(f"the prior of the positive class is {prior!r}; it must lie between 0 and 1")
     return float(prior)
 
 
