@@ -217,9 +217,11 @@ def test_what_cannot_matter_is_named_and_not_searched() -> None:
 
 
 def test_a_table_that_does_not_fit_the_memory_allowed_is_refused() -> None:
-    """The message states the need; nothing is allocated before."""
+    """Who asks for the table is told the need before anything is allocated; who does not gets samples instead."""
+    limits = bt.Limits(memory=10_000, samples=200)
     with pytest.raises(bt.TooLargeError, match=r"14 features .* GiB are needed, and .* are allowed"):
-        bt.trim(larger_problem(1), limits=bt.Limits(memory=10_000))
+        bt.trim(larger_problem(1), engine="table", limits=limits)
+    assert bt.trim(larger_problem(1), limits=limits).engine == "sampled"
 
 
 def test_unsettled_ties_leave_the_table_engine_certified(monkeypatch: pytest.MonkeyPatch) -> None:
