@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+import time
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import generators
 import numpy as np
@@ -17,6 +20,10 @@ from bayestrim.binomial import clopper_pearson
 from bayestrim.engines import sampled
 from bayestrim.engines.sampled import SampledEngine
 from bayestrim.engines.table import TableEngine
+from bayestrim.errors import TooLargeError
+from bayestrim.search import general
+from bayestrim.search import sampled as looking
+from bayestrim.search.start import by_rank, information_gain
 from bayestrim.verify import verify
 
 MODELS = Path(pgmpy.__file__).parent / "utils" / "example_models"
@@ -140,3 +147,130 @@ def test_curves_and_checkpoints_need_what_proves(tmp_path: Path) -> None:
         bt.frontier(classifier, engine="sampled", limits=bt.Limits(samples=100))
     with pytest.raises(bt.ProblemError, match="not on samples"):
         bt.trim(classifier, 2, engine="sampled", limits=bt.Limits(samples=100), checkpoint=tmp_path / "c.json")
+
+
+@pytest.mark.parametrize("block", range(3))
+def test_what_information_gain_takes_is_the_least_that_is_found(block: int) -> None:
+    """However early the search ends, the answer agrees at least as often with the first sample."""
+    for seed in range(20 * block, 20 * block + 20):
+        random = Random(seed)
+        classifier = generators.random_classifier(random, 7)
+        costs = {name: random.choice([0.0, 0.5, 1.0, 3.0]) for name in classifier.features}
+        problem = bt.TrimProblem(classifier, 2, costs, random.choice(["keep", "optimal"]))
+        limits = bt.Limits(samples=300, evaluations=random.choice([1, 4, None]))
+        result = bt.trim(problem, engine="sampled", limits=limits, seed=seed)
+        gains = information_gain(classifier)
+        engine = engines.make_engine(classifier, engines.choose(classifier, "sampled"), limits, seed)
+        assert isinstance(engine, SampledEngine)
+        kept = by_rank([gains[name] for name in engine.features], problem.purse().narrowed(_places(engine, classifier)))
+        given = classifier.threshold if problem.threshold == "keep" else None
+        usual = engine.practised([name for name, chosen in zip(engine.features, kept, strict=True) if chosen], given)
+        assert engine.practised(result.features, given) >= usual - 1e-12
+
+
+def _places(engine: SampledEngine, classifier: bt.Classifier) -> list[int]:
+    return [classifier.features.index(name) for name in engine.features]
+
+
+def test_features_of_many_states_are_not_taken_for_good_ones() -> None:
+    """Together they tell all instances drawn apart, from which nothing follows about others."""
+    random = np.random.default_rng(3)
+    good, many = [f"Good{i}" for i in range(8)], [f"Many{i}" for i in range(4)]
+    variables = [bt.Variable(name, ("yes", "no")) for name in ("C", *good)]
+    variables += [bt.Variable(name, tuple(map(str, range(30)))) for name in many]
+    shares = 1 + 0.1 * random.random((4, 2, 30))
+    tables: dict[str, Any] = {"C": [0.2, 0.8]}
+    tables |= {name: [[0.7, 0.3], [0.3, 0.7]] for name in good}
+    tables |= {name: rows / rows.sum(axis=1, keepdims=True) for name, rows in zip(many, shares, strict=True)}
+    network = bt.BayesianNetwork(variables, {name: ["C"] for name in (*good, *many)}, tables)
+    classifier = bt.Classifier(network, "C", "yes", [*good, *many], 0.4)
+    result = bt.trim(classifier, 3, engine="sampled", limits=bt.Limits(samples=600), seed=1)
+    assert set(result.features) <= set(good)
+
+
+@pytest.mark.parametrize("seconds", [0, 1, 3, 10])
+def test_drawing_deciding_and_searching_end_with_the_time(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
+    """On a clock that only work moves, no step but the one under way, and the last count, comes after the end."""
+    now = 0.0
+    asked = 20_000
+
+    def slow(owner: object, name: str, takes: float) -> None:
+        does = getattr(owner, name)
+
+        def run(*args: object, **options: object) -> object:
+            nonlocal now
+            now += takes
+            return does(*args, **options)
+
+        monkeypatch.setattr(owner, name, run)
+
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    monkeypatch.setattr(sampled, "BATCH_WORK", 100 * SampledEngine(public_classifier("win95pts"))._masses.operations)
+    slow(sampled, "sample", 0.01)
+    slow(SampledEngine, "_decide", 0.1)
+    slow(SampledEngine, "practised", 0.03)
+    slow(SampledEngine, "maa", 0.1)
+    slow(looking, "gain", 0.05)
+    slow(looking._Judge, "__call__", 0.01)
+    limits = bt.Limits(seconds=seconds, samples=asked)
+    result = bt.trim(public_classifier("win95pts"), 4, engine="sampled", limits=limits, seed=1)
+    assert now <= seconds + 0.5
+    assert result.stop_reason in (bt.StopReason.TIME_LIMIT, bt.StopReason.HEURISTIC)
+    assert seconds < 3 or result.agreement.lower > 0.9
+
+
+def test_a_sample_is_no_smaller_than_asked_for_where_there_is_time() -> None:
+    """Without a limit all instances are drawn, with one fewer, but as many for either purpose."""
+    classifier = public_classifier("alarm")
+    assert SampledEngine(classifier, 3000).practice.size == 3000
+    seconds = iter([8.0, *(7.0 - i / 100 for i in range(1000))])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sampled, "BATCH_WORK", 5 * SampledEngine(classifier)._masses.operations)
+        engine = SampledEngine(classifier, 3000, left=lambda: next(seconds))
+        assert 5 <= engine.practice.size == engine.trial.size < 3000
+
+
+def tangled_classifier() -> bt.Classifier:
+    """Return a classifier of three features behind layers of hidden variables: small table, large ones before it."""
+    random, width = Random(1), 9
+    layers = [[f"H{depth}_{i}" for i in range(width)] for depth in range(4)]
+    parents = {name: ["C"] for name in layers[0]}
+    for above, layer in itertools.pairwise(layers):
+        parents |= {name: [above[(i + step) % width] for step in (0, 1, 3)] for i, name in enumerate(layer)}
+    features = ("F0", "F1", "F2")
+    parents |= {name: layers[-1][3 * i : 3 * i + 3] for i, name in enumerate(features)}
+
+    def table(depth: int) -> list[Any]:
+        share = random.uniform(0.1, 0.9)
+        return [share, 1 - share] if depth == 0 else [table(depth - 1) for _ in "01"]
+
+    tables: dict[str, Any] = {name: table(len(above)) for name, above in parents.items()} | {"C": [0.4, 0.6]}
+    network = bt.BayesianNetwork([bt.Variable(name, ("yes", "no")) for name in tables], parents, tables)
+    return bt.Classifier(network, "C", "yes", features, 0.4)
+
+
+def test_a_table_that_cannot_be_made_is_replaced_by_samples(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is too large may be a step before the table, or one after it; who asks for the table is refused."""
+    classifier, limits = tangled_classifier(), bt.Limits(memory=20_000, samples=200)
+    assert engines.choose(classifier, limits=limits).name == "table"
+    assert bt.trim(classifier, 1).engine == "table"
+    assert bt.trim(classifier, 1, limits=limits).engine == "sampled"
+    with pytest.raises(TooLargeError, match="GiB are needed"):
+        bt.trim(classifier, 1, engine="table", limits=limits)
+    monkeypatch.setattr(general, "PATH", 1 << 20)
+    with pytest.raises(TooLargeError, match="searching the table"):
+        bt.trim(classifier, 1, engine="table", limits=bt.Limits(memory=1 << 20))
+    result = bt.trim(classifier, 1, limits=bt.Limits(memory=1 << 20, samples=200))
+    assert (result.engine, result.agreement.kind) == ("sampled", "statistical")
+
+
+def test_agreements_are_counted_where_the_table_cannot_be_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same holds for questions about one subset."""
+
+    def too_large(*_: object) -> None:
+        raise TooLargeError("too large")
+
+    monkeypatch.setattr(TableEngine, "_joint", too_large)
+    classifier = tangled_classifier()
+    monkeypatch.setattr(sampled, "SAMPLES", 500)
+    assert bt.mpa(classifier, ["F1"]).kind == "statistical"

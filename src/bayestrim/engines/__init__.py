@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 from weakref import WeakKeyDictionary
 
 from bayestrim.classifier import Classifier
 from bayestrim.continuous import GaussianNaiveBayes
 from bayestrim.engines.relevance import relevant_features
-from bayestrim.engines.sampled import SampledEngine
+from bayestrim.engines.sampled import SampledEngine, endless
 from bayestrim.engines.table import MOST_COPIES, TableEngine
 from bayestrim.errors import ProblemError, suggestion
 from bayestrim.memory import allowed_memory
@@ -152,9 +152,13 @@ def _choice_of_numbers(classifier: GaussianNaiveBayes, engine: str) -> EngineCho
 
 
 def make_engine(
-    classifier: Classifier, choice: EngineChoice, limits: Limits | None = None, seed: int | None = None
+    classifier: Classifier,
+    choice: EngineChoice,
+    limits: Limits | None = None,
+    seed: int | None = None,
+    left: Callable[[], float] = endless,
 ) -> Engine:
-    """Return the engine that was chosen; the seed is for drawing instances."""
+    """Return the engine that was chosen; the seed is for drawing instances, for which so many seconds are left."""
     if isinstance(classifier, GaussianNaiveBayes):
         from bayestrim.engines.continuous import ContinuousEngine  # noqa: PLC0415  (it compiles as well)
 
@@ -167,12 +171,17 @@ def make_engine(
         return AdditiveEngine(classifier, model)
     memory = limits.memory if limits else None
     if choice.name == "sampled":
-        return SampledEngine(classifier, limits.samples if limits else None, seed, choice.irrelevant)
+        return SampledEngine(classifier, limits.samples if limits else None, seed, choice.irrelevant, left)
     if choice.name == "circuit":
         from bayestrim.engines.circuit import CircuitEngine  # noqa: PLC0415  (it needs an extra)
 
         return CircuitEngine(classifier, memory, choice.irrelevant)
     return TableEngine(classifier, memory, choice.irrelevant)
+
+
+def instead(choice: EngineChoice, error: MemoryError) -> EngineChoice:
+    """Return the choice of sampling where the table turned out not to fit: only on the way to it is that known."""
+    return replace(choice, name="sampled", reason=f"the table was too large ({error}), so that instances are drawn")
 
 
 def engine_for(classifier: Classifier) -> Engine:
@@ -182,7 +191,14 @@ def engine_for(classifier: Classifier) -> Engine:
         engine = _ENGINES[classifier] = make_engine(classifier, choose(classifier))
     if engine is None:
         small = math.prod(len(variable) for variable in classifier.feature_variables) <= SMALL_TABLE
-        engine = _ENGINES[classifier] = make_engine(classifier, choose(classifier, "table" if small else "auto"))
+        choice = choose(classifier, "table" if small else "auto")
+        try:
+            engine = make_engine(classifier, choice)
+        except MemoryError as error:
+            if choice.name != "table":
+                raise
+            engine = make_engine(classifier, instead(choice, error))
+        _ENGINES[classifier] = engine
     return engine
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from bayestrim.classifier import Classifier
 from bayestrim.curve import BudgetCurve
-from bayestrim.engines import Engine, choose, make_engine
+from bayestrim.engines import Engine, EngineChoice, choose, instead, make_engine
 from bayestrim.engines.additive import AdditiveEngine
 from bayestrim.engines.continuous import ContinuousEngine
 from bayestrim.engines.fine import Loss
@@ -147,7 +147,19 @@ def _search(request: Request, options: Mapping[str, Any], clock: Clock) -> Trimm
         return _impossible(problem, clock)
     if request.wanted == 1 and problem.affordable(problem.classifier.features):
         return _everything(problem, clock)
-    engine = _engine(problem.classifier, options["engine"], request.limits, options["seed"])
+    choice = choose(problem.classifier, options["engine"], request.limits)
+    try:
+        return _searched(request, options, choice, clock)
+    except MemoryError as error:
+        if choice.name != "table" or options["engine"] != "auto":
+            raise
+        sampling = instead(choice, error)
+    return _searched(request, options, sampling, clock)
+
+
+def _searched(request: Request, options: Mapping[str, Any], choice: EngineChoice, clock: Clock) -> Trimming:
+    """Search with the engine that was chosen."""
+    engine = make_engine(request.problem.classifier, choice, request.limits, options["seed"], lambda: clock.left)
     strategy = _strategy(options["strategy"])
     if request.checkpoint is not None and (
         strategy != "branch-and-bound" or isinstance(engine, ContinuousEngine | SampledEngine)

@@ -145,16 +145,22 @@ def information_gain(classifier: Classifier) -> dict[str, float]:
     >>> {name: round(gain, 4) for name, gain in information_gain(quiz).items()}
     {'Q1': 0.0711, 'Q2': 0.0207, 'Q3': 0.0092}
     """
+    return {name: gain(classifier, name) for name in classifier.features}
+
+
+def gain(classifier: Classifier, name: str) -> float:
+    """Return how much one feature tells about whether the class is positive."""
     states = classifier.positive_states
-    gains = {}
-    for name in classifier.features:
-        joint = joint_table(classifier.network, classifier.target, [name], classifier.evidence_codes)
-        sides = np.stack([joint[states].sum(axis=0), joint[~states].sum(axis=0)])
-        sides /= sides.sum()
-        apart = sides.sum(axis=0) * sides.sum(axis=1, keepdims=True)
-        seen = sides > 0
-        gains[name] = max(0.0, float((sides[seen] * np.log(sides[seen] / apart[seen])).sum()))
-    return gains
+    joint = joint_table(classifier.network, classifier.target, [name], classifier.evidence_codes)
+    return mutual_information(np.stack([joint[states].sum(axis=0), joint[~states].sum(axis=0)]))
+
+
+def mutual_information(sides: FloatArray) -> float:
+    """Return what a table of positive and negative masses of each state [2, states] says, in nats."""
+    sides = sides / sides.sum()
+    apart = sides.sum(axis=0) * sides.sum(axis=1, keepdims=True)
+    seen = sides > 0
+    return max(0.0, float((sides[seen] * np.log(sides[seen] / apart[seen])).sum()))
 
 
 def by_rank(scores: Sequence[float], purse: Purse) -> npt.NDArray[np.bool_]:
