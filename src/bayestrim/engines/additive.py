@@ -58,6 +58,7 @@ class AdditiveEngine:
         self._classifier = classifier.restricted(classifier.features)
         self.model = model
         self._last: tuple[tuple[str, ...], Kept | None] | None = None  # what was counted last is often asked again
+        self._lattices: tuple[tuple[str, ...], dict[int, Fine]] = (), {}  # and so is what was put on lattices
 
     @cached_property
     def ties(self) -> Ties | None:
@@ -131,12 +132,22 @@ class AdditiveEngine:
         agreement = self.eca(features, threshold)
         return Loss(1 - agreement.upper, 1 - agreement.lower)
 
+    def _fine(self, features: Iterable[str], cells: int) -> Fine:
+        """Return the kept and the dropped features on a lattice."""
+        kept, dropped = self._sides(features)
+        names = tuple(feature.name for feature in kept)
+        if self._lattices[0] != names:
+            self._lattices = names, {}
+        made = self._lattices[1]
+        if cells not in made:
+            made[cells] = fine(self.model, kept, dropped, cells, self.leeway)
+        return made[cells]
+
     def _certified(self, features: Iterable[str], ask: Callable[[Fine], Loss]) -> Loss:
         """Ask ever finer lattices until the answer is narrow enough."""
-        kept, dropped = self._sides(features)
         low, high = 0.0, 1.0
         for cells in CELLS:
-            loss = ask(fine(self.model, kept, dropped, cells, self.leeway))
+            loss = ask(self._fine(features, cells))
             low, high = max(low, loss.lower), min(high, loss.upper)
             if high - low <= NARROW:
                 break
@@ -198,8 +209,8 @@ class AdditiveEngine:
         return MaxAgreement(Interval(reached.lower, max(reached.lower, 1 - upper), "certified"), thresholds, threshold)
 
     def _likely_cut(self, features: Sequence[str]) -> ThresholdInterval:
-        kept, dropped = self._sides(features)
-        turn = fine(self.model, kept, dropped, CELLS[1]).turn()
+        kept, _ = self._sides(features)
+        turn = self._fine(features, CELLS[1]).turn()
         if not math.isfinite(turn):
             return ThresholdInterval(-math.inf, 0.0) if turn < 0 else ThresholdInterval(1.0, math.inf)
         threshold = _probability(turn + self.model.bias)

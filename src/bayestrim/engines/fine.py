@@ -129,8 +129,9 @@ class Fine:
         """Return the probability that each kept cell becomes positive, under each class."""
         dropped = self.dropped
         t = math.ceil(_within((self.model.border - self.kept.offset - dropped.offset) / self.step))
-        need = np.clip(t - self.kept.first - np.arange(len(self.kept.p)) - dropped.first, 0, len(dropped.p))
-        tails = [np.append(np.cumsum(side[::-1])[::-1], 0.0)[need] for side in (dropped.p, dropped.q)]
+        need, count = t - self.kept.first - dropped.first, len(self.kept.p)
+        sums = [np.append(np.cumsum(side[::-1])[::-1], 0.0) for side in (dropped.p, dropped.q)]
+        tails = [_downwards(side, need, count) for side in sums]
         infinite = max(0.0, 1 - float(dropped.p.sum()))
         return np.minimum(tails[0] + infinite, 1.0), tails[1]
 
@@ -238,14 +239,23 @@ def _near(bare: Fine, reach: float) -> float:
     kept, dropped, model = bare.kept, bare.dropped, bare.model
     gap = model.border - kept.offset - dropped.offset
     low, high = math.ceil(_within((gap - reach) / bare.step)), math.floor(_within((gap + reach) / bare.step))
-    cells = kept.first + np.arange(len(kept.p))
-    total = 0.0
+    first, count, total = kept.first + dropped.first, len(kept.p), 0.0
     for prior, mine, theirs in ((model.prior, kept.p, dropped.p), (1 - model.prior, kept.q, dropped.q)):
         sums = np.append(0.0, np.cumsum(theirs))
-        begin = np.clip(low - cells - dropped.first, 0, len(theirs))
-        end = np.clip(high + 1 - cells - dropped.first, 0, len(theirs))
-        total += prior * float(mine @ (sums[end] - sums[begin]))
+        up_to, before = _downwards(sums, high + 1 - first, count), _downwards(sums, low - first, count)
+        total += prior * float(mine @ (up_to - before))
     return total
+
+
+def _downwards(values: FloatArray, start: int, count: int) -> FloatArray:
+    """Return values[start], values[start - 1], …: so many, the first and the last value standing for what is beyond."""
+    last = len(values) - 1
+    above, below = min(max(start - last, 0), count), min(max(start + 1, 0), count)
+    found = np.empty(count)
+    found[:above] = values[last]
+    found[above:below] = values[start - below + 1 : start - above + 1][::-1]
+    found[below:] = values[0]
+    return found
 
 
 def _within(cell: float) -> float:

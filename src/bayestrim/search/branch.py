@@ -213,7 +213,13 @@ class _Search:
             rules,
         )
         self._contest = Contest(
-            request.wanted, self._narrowing, self._alike, self._plan.number, request.enough, request.limits.gap
+            request.wanted,
+            self._narrowing,
+            self._alike,
+            self._plan.number,
+            request.enough,
+            request.limits.gap,
+            lambda: clock.is_over() or clock.interrupted,
         )
 
     def _order(self, rough: Grid, purse: Purse, group: list[int]) -> None:

@@ -64,6 +64,8 @@ class Contest:
         Only losses of at most this are wanted, if any.
     gap
         Subsets that cannot be better by more than this are not told from the best.
+    hurried
+        Tells when there is no time left to narrow losses.
     """
 
     def __init__(
@@ -74,7 +76,9 @@ class Contest:
         key: Callable[[Features], int] = lambda _: 0,
         enough: float | None = None,
         gap: float = 0.0,
+        hurried: Callable[[], bool] = lambda: False,
     ) -> None:
+        self._hurried = hurried
         self._wanted = wanted
         self._narrowing = narrowing
         self._alike = alike
@@ -134,4 +138,6 @@ class Contest:
             if not unsure:
                 return
             for entry in unsure:
+                if self._hurried():
+                    return
                 self._narrow(entry)
