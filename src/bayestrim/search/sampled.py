@@ -96,7 +96,7 @@ class _Search:
                 spent = max(spent, self._judge(kept))
         judged = sorted(self._judged, key=lambda kept: (self._judged[kept], len(kept), kept))
         others = [kept for kept in likely if kept not in self._judged]
-        return list(dict.fromkeys([*judged, *others, first]))[:wanted]
+        return list(dict.fromkeys([*(judged or [first]), *others]))[:wanted]
 
     def _judge(self, kept: Kept) -> float:
         """Count what a subset's exact posteriors decide otherwise; return the seconds that this took."""
@@ -111,10 +111,10 @@ class _Search:
         """
         by_price = len(set(self._purse.costs)) > 1 or bool(self._purse.setups)
         starts = [rank for gains in self._gains() for rank in self._ranked(gains, by_price)]
-        self._look(starts[:1])
-        if not self._clock.is_over():
-            self._reserve = min(self._clock.left / 2, (FINALISTS + 3 * self._request.wanted) * self._judge(starts[0]))
         self._look(starts)
+        if not self._clock.is_over():
+            once = min(self._judge(kept) for kept in (starts[0], starts[-1]))  # the first may have to plan
+            self._reserve = min(self._clock.left / 4, (FINALISTS + 3 * self._request.wanted) * once)
         start = tuple(sorted(self._purse.required))
         self._look([start])
         for priced in (False, True) if by_price else (False,):
