@@ -83,7 +83,8 @@ def trim(  # noqa: PLR0913  (the package's main function: each argument stands f
         is branch-and-bound.
     engine
         What computes agreements: ``"additive"`` where the features are independent given the class, ``"table"``
-        otherwise; ``"auto"`` finds out. ``"circuit"`` makes the table by way of a compiled circuit (extra ``sdd``).
+        otherwise, ``"sampled"`` where no table fits; ``"auto"`` finds out. ``"circuit"`` makes the table by way of a
+        compiled circuit (extra ``sdd``).
     limits
         When to stop before the end; the best so far is returned, with what is proved about it.
     executor

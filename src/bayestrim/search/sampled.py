@@ -70,7 +70,7 @@ class _Search:
         self._free = [i for i in range(len(engine.features)) if i not in self._purse.forbidden]
         self.losses: dict[Kept, float] = {}
         self._judged: dict[Kept, float] = {}
-        self._reserve = 0.0
+        self._once = self._reserve = 0.0
         self._losses_of = _Judge(engine, request.threshold)
 
     def names(self, kept: Kept) -> Features:
@@ -88,7 +88,7 @@ class _Search:
 
     def winners(self) -> list[Kept]:
         """Return the best of the finalists by their exact posteriors, information gain's choice among them."""
-        wanted, spent = self._request.wanted, 0.0
+        wanted, spent = self._request.wanted, self._once
         first = next(iter(self.losses))
         likely = self.best(wanted + FINALISTS)
         for kept in (first, *likely):
@@ -113,8 +113,8 @@ class _Search:
         starts = [rank for gains in self._gains() for rank in self._ranked(gains, by_price)]
         self._look(starts)
         if not self._clock.is_over():
-            once = min(self._judge(kept) for kept in (starts[0], starts[-1]))  # the first may have to plan
-            self._reserve = min(self._clock.left / 4, (FINALISTS + 3 * self._request.wanted) * once)
+            self._once = min(self._judge(kept) for kept in (starts[0], starts[-1]))  # the first may have to plan
+            self._reserve = min(self._clock.left / 4, (FINALISTS + 3 * self._request.wanted) * self._once)
         start = tuple(sorted(self._purse.required))
         self._look([start])
         for priced in (False, True) if by_price else (False,):
