@@ -12,6 +12,7 @@ from bayestrim.classifier import Classifier
 from bayestrim.continuous import GaussianNaiveBayes
 from bayestrim.engines.relevance import relevant_features
 from bayestrim.engines.sampled import SampledEngine, endless
+from bayestrim.engines.sparse import SparseEngine
 from bayestrim.engines.table import MOST_COPIES, TableEngine
 from bayestrim.errors import ProblemError, suggestion
 from bayestrim.memory import allowed_memory
@@ -52,8 +53,14 @@ PLAIN_BYTES = 1 << 24
 """Bytes too few to ask the system how many are free."""
 SMALL_TABLE = 1 << 16
 """Up to so many instances, the joint table answers soonest, whatever the classifier."""
-ENGINES = ("additive", "table", "sampled", "circuit")
+ENGINES = ("additive", "table", "sparse", "sampled", "circuit")
 """The names of all engines, the most capable first."""
+ASKED = {
+    "circuit": "a compiled circuit makes the table of all instances",
+    "sparse": "the most probable instances are listed",
+    "sampled": "instances are drawn",
+}
+"""What engines do that are taken whenever they are asked for."""
 
 _ENGINES: WeakKeyDictionary[Classifier, Engine] = WeakKeyDictionary()
 
@@ -117,12 +124,8 @@ def choose(classifier: Classifier, engine: str = "auto", limits: Limits | None =
                 "the additive engine needs features that are independent given the class, which d-separation does not "
                 "say of these; use engine='auto'"
             )
-    if engine == "circuit":
-        return _choice(
-            classifier, "circuit", "asked for: a compiled circuit makes the table of all instances", relevant
-        )
-    if engine == "sampled":
-        return _choice(classifier, "sampled", "asked for: instances are drawn", relevant)
+    if engine in ASKED:
+        return _choice(classifier, engine, f"asked for: {ASKED[engine]}", relevant)
     need = 8 * MOST_COPIES * math.prod(len(classifier.network.variable(name)) for name in relevant)
     memory = limits.memory if limits else None
     if engine == "table" or (memory is None and need <= PLAIN_BYTES) or need <= allowed_memory(memory):
@@ -172,6 +175,8 @@ def make_engine(
     memory = limits.memory if limits else None
     if choice.name == "sampled":
         return SampledEngine(classifier, limits.samples if limits else None, seed, choice.irrelevant, left)
+    if choice.name == "sparse":
+        return SparseEngine(classifier, limits.samples if limits else None, memory, choice.irrelevant)
     if choice.name == "circuit":
         from bayestrim.engines.circuit import CircuitEngine  # noqa: PLC0415  (it needs an extra)
 

@@ -17,6 +17,7 @@ from bayestrim.engines.additive import AdditiveEngine
 from bayestrim.engines.continuous import ContinuousEngine
 from bayestrim.engines.fine import Loss
 from bayestrim.engines.sampled import SampledEngine
+from bayestrim.engines.sparse import SparseEngine
 from bayestrim.engines.table import TableEngine
 from bayestrim.errors import ProblemError, suggestion
 from bayestrim.kernels import announce_compilation
@@ -84,7 +85,7 @@ def trim(  # noqa: PLR0913  (the package's main function: each argument stands f
     engine
         What computes agreements: ``"additive"`` where the features are independent given the class, ``"table"``
         otherwise, ``"sampled"`` where no table fits; ``"auto"`` finds out. ``"circuit"`` makes the table by way of a
-        compiled circuit (extra ``sdd``).
+        compiled circuit (extra ``sdd``). ``"sparse"`` lists the most probable instances only.
     limits
         When to stop before the end; the best so far is returned, with what is proved about it.
     executor
@@ -196,6 +197,11 @@ def _descent(request: Request, options: Mapping[str, Any], clock: Clock) -> Desc
         raise ProblemError(
             "samples prove nothing about the cheapest features; give Limits(memory=…) that lets the table fit, or the "
             "classifier fewer features"
+        )
+    if isinstance(engine, SparseEngine) and engine.rest:
+        raise ProblemError(
+            f"instances of probability {engine.rest:.3g} are not listed, so that the cheapest features cannot be "
+            "proved; say Limits(samples=…) for more instances, or use engine='table'"
         )
     _ = engine.tie_mass
 
@@ -374,7 +380,7 @@ def _result(request: Request, engine: Engine, outcome: Outcome, clock: Clock) ->
     irrelevant: Features = ()
     if isinstance(engine, AdditiveEngine | ContinuousEngine):
         irrelevant = tuple(name for name in problem.classifier.features if name not in engine.model.names)
-    elif isinstance(engine, TableEngine | SampledEngine):
+    elif isinstance(engine, TableEngine | SparseEngine | SampledEngine):
         irrelevant = engine.irrelevant
     bound = min(1.0, bound)
     clock.finish(choices[0].features, choices[0].agreement.lower, bound, outcome.evaluations, outcome.nodes)

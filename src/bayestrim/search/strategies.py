@@ -13,6 +13,7 @@ from bayestrim.engines.additive import AdditiveEngine
 from bayestrim.engines.continuous import ContinuousEngine
 from bayestrim.engines.fine import Loss
 from bayestrim.engines.sampled import SampledEngine
+from bayestrim.engines.sparse import SparseEngine
 from bayestrim.engines.table import TableEngine
 from bayestrim.errors import ProblemError
 from bayestrim.network import FloatArray
@@ -24,6 +25,7 @@ from bayestrim.search.events import Clock
 from bayestrim.search.general import table_search
 from bayestrim.search.run import Outcome, Request
 from bayestrim.search.sampled import sampled_search
+from bayestrim.search.sparse import sparse_search
 from bayestrim.search.start import by_rank, greedy, information_gain
 from bayestrim.trimming import StopReason
 
@@ -40,7 +42,7 @@ def candidates(request: Request, engine: Engine) -> tuple[Features, Purse]:
     names = request.problem.classifier.features
     if isinstance(engine, AdditiveEngine | ContinuousEngine):
         names = engine.model.names
-    elif isinstance(engine, TableEngine | SampledEngine):
+    elif isinstance(engine, TableEngine | SparseEngine | SampledEngine):
         names = engine.features
     return names, request.purse_of(names)
 
@@ -64,6 +66,8 @@ def branch(request: Request, engine: Engine, clock: Clock) -> Outcome:
         return branch_and_bound(request, engine, clock)
     if isinstance(engine, SampledEngine):
         return sampled_search(request, engine, clock)
+    if isinstance(engine, SparseEngine):
+        return sparse_search(request, engine, clock)
     assert isinstance(engine, TableEngine)
     return table_search(request, engine, clock)
 

@@ -1,0 +1,170 @@
+"""Branch and bound over listed instances, for feature spaces that no table holds.
+
+What a subset gets wrong of the listed instances bounds its loss from below, and no subset's loss is less than the least
+of these. So the search finds the subset that is best for what is listed, and proves that. The rest comes in at the end:
+the subset loses at most that much more, so that it is within the rest of the best of all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from bayestrim.engines.fine import Loss
+from bayestrim.engines.sparse import Cells, SparseEngine
+from bayestrim.purse import Purse
+from bayestrim.search.contest import Contest, Features
+from bayestrim.search.coordinator import Coordinator
+from bayestrim.search.events import Clock
+from bayestrim.search.plan import Node, Slice
+from bayestrim.search.run import Outcome, Request
+
+ROUNDING = 2.5e-13
+"""Losses that differ by less are equal: their sums are not more exact."""
+
+Places = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class _Branch:
+    """A node being explored.
+
+    Attributes
+    ----------
+    kept, open
+        The places of the features that are kept, and of those that may yet be.
+    cells
+        The listed instances of both.
+    bound
+        A lower bound of the loss of every subset below.
+    """
+
+    kept: Places
+    open: Places
+    cells: Cells
+    bound: float
+
+
+@dataclass(frozen=True)
+class SparsePlan:
+    """The tree of all affordable subsets of some features, over listed instances (see `Plan`).
+
+    Attributes
+    ----------
+    cells
+        The instances; their features come in the order in which the tree decides them.
+    names_in_order
+        The features in that order.
+    purse
+        What may be bought; its places are those of this order.
+    """
+
+    cells: Cells
+    names_in_order: Features
+    purse: Purse
+
+    def root(self) -> Node:
+        """Return the whole tree: what is required is kept."""
+        number = self._number(self.purse.required)
+        return Node(0.0, number, number, 0, 0)
+
+    def explore(self, node: Node, limit: float, most: int) -> Slice:
+        """Look below a node for subsets whose loss may be less than a limit; stop after so many evaluations."""
+        kept = self._places(node.included)
+        waiting = [self._narrowed(kept, range(node.position, len(self.names_in_order)), self.cells)]
+        found, evaluations, nodes = [], 1, 0
+        while waiting and evaluations < max(2, most):
+            branch = waiting.pop()
+            nodes += 1
+            if branch.bound >= limit:
+                continue
+            if not branch.open:
+                found.append((self._number(branch.kept), branch.bound))
+                continue
+            first, *others = branch.open
+            without = self._narrowed(branch.kept, others, branch.cells)
+            with_it = self._narrowed((*branch.kept, first), others, branch.cells)
+            evaluations += (without.cells is not branch.cells) + (with_it.cells is not branch.cells)
+            waiting += [without, with_it]
+        return Slice(found, [self._node(branch) for branch in waiting], evaluations, nodes)
+
+    def _narrowed(self, kept: Places, places: Sequence[int], cells: Cells) -> _Branch:
+        """Return the branch that keeps some features and may keep those of others that can still be paid for."""
+        still = tuple(i for i in places if i not in kept and self.purse.affords((*kept, i)))
+        fewer = cells.keeping(self.names_in_order[i] for i in (*kept, *still))
+        return _Branch(kept, still, fewer, fewer.loss - ROUNDING)
+
+    def _node(self, branch: _Branch) -> Node:
+        number = self._number(branch.kept)
+        position = min(branch.open, default=len(self.names_in_order))
+        return Node(branch.bound, number, number, position, position)
+
+    def _number(self, kept: Sequence[int]) -> int:
+        return sum(1 << (len(self.names_in_order) - 1 - place) for place in kept)
+
+    def _places(self, number: int) -> Places:
+        count = len(self.names_in_order)
+        return tuple(place for place in range(count) if number >> (count - 1 - place) & 1)
+
+    def names(self, subset: int) -> Features:
+        """Return the features of a subset."""
+        return tuple(self.names_in_order[place] for place in self._places(subset))
+
+    def number(self, features: Features) -> int:
+        """Return the subset of some features; those that the tree does not know do not count."""
+        return self._number([place for place, name in enumerate(self.names_in_order) if name in features])
+
+    def identity(self) -> object:
+        """Return what another run must share to go on from this one's open nodes."""
+        return ["sparse", list(self.names_in_order), len(self.cells)]
+
+
+def sparse_search(request: Request, engine: SparseEngine, clock: Clock) -> Outcome:
+    """Find the best affordable subsets for what is listed, and prove that they are."""
+    plan = _plan_of(request, engine)
+
+    def narrowing(features: Features) -> Iterator[Loss]:
+        threshold = request.threshold
+        low, high = engine.listed_maa(features) if threshold is None else engine.listed_eca(features, threshold)
+        listed = float((engine.cells.positive + engine.cells.negative).sum())
+        yield Loss(max(0.0, listed - high), max(0.0, listed - low))
+
+    contest = Contest(request.wanted, narrowing, plan.number, plan.number, request.enough)
+    for features in (plan.names(plan.root().included), _start(plan), *request.seeds):
+        contest.enter(plan.names(plan.number(features)))
+    contest.settle()
+    coordinator = Coordinator(plan, contest, request, clock)
+    reason = coordinator.run()
+    best = contest.ranking[: request.wanted]
+    lower = coordinator.lower
+    if engine.rest:  # what was ruled out loses no less than the last of the best, of what is listed
+        lower = min(lower, *(entry.loss.upper for entry in best))
+    losses = [Loss(entry.loss.lower, min(1.0, entry.loss.upper + engine.rest)) for entry in best]
+    evaluations = coordinator.evaluations + contest.evaluations
+    return Outcome([entry.features for entry in best], losses, lower, reason, evaluations, coordinator.nodes)
+
+
+def _plan_of(request: Request, engine: SparseEngine) -> SparsePlan:
+    """Return the tree, with first those features whose removal would hurt most; the required ones come before."""
+    purse = request.purse_of(engine.features)
+    required = [engine.features[place] for place in purse.required]
+    forbidden = {engine.features[place] for place in purse.forbidden}
+    cells = engine.cells.keeping(name for name in engine.features if name not in forbidden)
+    whole, order = cells, list[str]()
+    while len(cells.features) > len(required):
+        free = [name for name in cells.features if name not in required]
+        smaller = [cells.keeping(name for name in cells.features if name != feature) for feature in free]
+        least = min(range(len(free)), key=lambda i: (smaller[i].loss, i))
+        order.append(free[least])
+        cells = smaller[least]
+    names = (*required, *reversed(order))
+    return SparsePlan(whole, names, request.purse_of(names))
+
+
+def _start(plan: SparsePlan) -> Features:
+    """Return what is kept by whoever takes features in the tree's order, each that can be paid for."""
+    kept: Places = plan.purse.required
+    for place in range(len(plan.names_in_order)):
+        if place not in kept and plan.purse.affords((*kept, place)):
+            kept = (*kept, place)
+    return tuple(plan.names_in_order[place] for place in kept)
