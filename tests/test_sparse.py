@@ -214,7 +214,7 @@ def test_a_search_can_be_stopped_and_continued(tmp_path: Path) -> None:
     """Stopped after few evaluations it says what is proved so far; from its checkpoint it ends where it would have."""
     network, path = bt.read_network(MODELS / "win95pts.bif.gz"), tmp_path / "search.json"
     classifier = bt.Classifier(network, "PrtMem", network.states("PrtMem")[0], network.leaves, 0.95)
-    limits = bt.Limits(samples=500, evaluations=50)
+    limits = bt.Limits(samples=500, evaluations=5)
     first = bt.trim(classifier, 4, engine="sparse", limits=limits, checkpoint=path)
     assert first.stop_reason is bt.StopReason.EVALUATION_LIMIT
     whole = bt.trim(classifier, 4, engine="sparse", limits=bt.Limits(samples=500))
@@ -249,20 +249,21 @@ def test_the_choice_says_that_it_was_asked_for() -> None:
 
 
 def test_too_tight_a_bound_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A search that rules out what may be the best is refuted by brute force."""
+    """A bound that forgets what may yet be added rules out the best, and brute force tells."""
     right = sparse_search.SparsePlan._narrowed
 
     def eager(self: Any, *arguments: Any) -> Any:
         branch = right(self, *arguments)
-        return dataclasses.replace(branch, bound=branch.bound + 0.05)
+        names = [self.names_in_order[place] for place in branch.kept]
+        return dataclasses.replace(branch, bound=branch.cells.keeping(names).loss)
 
     monkeypatch.setattr(sparse_search.SparsePlan, "_narrowed", eager)
     monkeypatch.setattr(sparse_search, "_start", lambda _: ())
     missed = 0
-    for seed in range(60):
+    for seed in range(150):
         problem = random_problem(Random(seed))
         exact = values(problem)
         if exact:
             result = bt.trim(problem, engine="sparse")
             missed += float(result.agreement) < float(max(exact.values())) - CLOSE
-    assert missed > 3
+    assert missed > 0
