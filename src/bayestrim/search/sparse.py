@@ -121,7 +121,7 @@ class SparsePlan:
 
 def sparse_search(request: Request, engine: SparseEngine, clock: Clock) -> Outcome:
     """Find the best affordable subsets for what is listed, and prove that they are."""
-    plan = _plan_of(request, engine)
+    plan = _plan_of(request, engine, clock)
 
     def narrowing(features: Features) -> Iterator[Loss]:
         threshold = request.threshold
@@ -144,8 +144,11 @@ def sparse_search(request: Request, engine: SparseEngine, clock: Clock) -> Outco
     return Outcome([entry.features for entry in best], losses, lower, reason, evaluations, coordinator.nodes)
 
 
-def _plan_of(request: Request, engine: SparseEngine) -> SparsePlan:
-    """Return the tree, with first those features whose removal would hurt most; the required ones come before."""
+def _plan_of(request: Request, engine: SparseEngine, clock: Clock) -> SparsePlan:
+    """Return the tree, with first those features whose removal would hurt most; the required ones come before.
+
+    When the time is up, those that are left come in any order.
+    """
     purse = request.purse_of(engine.features)
     required = [engine.features[place] for place in purse.required]
     forbidden = {engine.features[place] for place in purse.forbidden}
@@ -153,6 +156,9 @@ def _plan_of(request: Request, engine: SparseEngine) -> SparsePlan:
     whole, order = cells, list[str]()
     while len(cells.features) > len(required):
         free = [name for name in cells.features if name not in required]
+        if clock.is_over() or clock.interrupted:
+            order += reversed(free)
+            break
         smaller = [cells.keeping(name for name in cells.features if name != feature) for feature in free]
         least = min(range(len(free)), key=lambda i: (smaller[i].loss, i))
         order.append(free[least])
