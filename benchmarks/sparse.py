@@ -1,7 +1,8 @@
 """What listing the most probable instances gives: ``python -m benchmarks.sparse [NAME…]``.
 
-The classes, thresholds and leaves are those of `benchmarks.networks`; ``hepar2/20`` has the first 20 findings only. For
-each number of instances: how many were listed, the probability of the rest, and what `trim` with budget 4 says.
+The classes, thresholds and leaves are those of `benchmarks.networks`; ``hepar2/20`` has the first 20 findings only,
+and ``alarm/all`` all variables but the class. For each number of instances: how many were listed, the probability of
+the rest, and what `trim` with budget 4 says.
 """
 
 from __future__ import annotations
@@ -14,15 +15,17 @@ from bayestrim.engines import choose
 from bayestrim.engines.sparse import SparseEngine
 from benchmarks.networks import classifier_of
 
-CASES = ("water", "andes", "hailfinder", "hepar2/20", "hepar2/30")
+CASES = ("water", "andes", "hailfinder", "hepar2/20", "hepar2/30", "alarm/all", "win95pts/all")
 LISTED = (1 << 14, 1 << 16, 1 << 18)
 BUDGET, SECONDS = 4, 30
 
 
 def classifier_of_case(case: str) -> bt.Classifier:
-    """Return the classifier of a network, with the first so many of its features."""
+    """Return the classifier of a network, with the first so many of its features, or all variables as features."""
     name, _, count = case.partition("/")
     classifier = classifier_of(name)
+    if count == "all":
+        return bt.Classifier(classifier.network, classifier.target, classifier.positive, None, classifier.threshold)
     return classifier.restricted(classifier.features[: int(count)]) if count else classifier
 
 
