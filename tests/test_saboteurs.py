@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import cached_property
 from random import Random
 from typing import Any
 
@@ -73,8 +74,9 @@ def test_the_minimum_of_sums_is_no_bound() -> None:
 class MinimumOfSumsFine(Fine):
     """Does the same on the lattices that settle."""
 
+    @cached_property
     def _cells(self) -> tuple[FloatArray, FloatArray]:
-        merged, gain = super()._cells()
+        merged, gain = super()._cells
         return merged, np.zeros_like(gain)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -81,7 +82,7 @@ class Fine:
 
     def best_loss(self) -> Loss:
         """Return bounds of the loss of the best decisions that read the kept features (one minus their MPA)."""
-        merged, gain = self._cells()
+        merged, gain = self._cells
         total = float(merged.sum())
         return Loss(max(0.0, total - float(gain.sum()) - self.margin), total + self.margin)
 
@@ -98,8 +99,8 @@ class Fine:
             Whether at least a posterior of 1 is decided positive.
         """
         model, kept = self.model, self.kept
-        positive, negative = self._masses()
-        merged, gain = self._cells()
+        positive, negative = self._masses
+        merged, gain = self._cells
         odds = kept.offset + self.step * (kept.first + np.arange(len(kept.p)))
         surely = odds + kept.low >= border + 2 * model.band
         surely_not = odds + kept.high < border - 2 * model.band
@@ -113,7 +114,7 @@ class Fine:
 
     def turn(self) -> float:
         """Return about which sum of kept log-odds the best decision turns positive; infinite where it never turns."""
-        positive, negative = self._masses()
+        positive, negative = self._masses
         losses = np.append(0.0, np.cumsum(positive)) + np.append(np.cumsum(negative[::-1])[::-1], 0.0)
         turn = int(np.argmin(losses))  # cells before this one are decided negative
         if turn in (0, len(positive)):
@@ -125,6 +126,7 @@ class Fine:
         worst = max(self.kept.high - self.kept.low, 0.0) + max(self.dropped.high - self.dropped.low, 0.0)
         return min(1.0, _near(self, worst + 2 * band) + self.kept.cut + self.dropped.cut)
 
+    @cached_property
     def _lifts(self) -> tuple[FloatArray, FloatArray]:
         """Return the probability that each kept cell becomes positive, under each class."""
         dropped = self.dropped
@@ -135,16 +137,18 @@ class Fine:
         infinite = max(0.0, 1 - float(dropped.p.sum()))
         return np.minimum(tails[0] + infinite, 1.0), tails[1]
 
+    @cached_property
     def _masses(self) -> tuple[FloatArray, FloatArray]:
         """Return the mass of each kept cell that is decided positive, and negative."""
-        p_lift, q_lift = self._lifts()
+        p_lift, q_lift = self._lifts
         p, q = self.model.prior * self.kept.p, (1 - self.model.prior) * self.kept.q
         return p * p_lift + q * q_lift, p * (1 - p_lift) + q * (1 - q_lift)
 
+    @cached_property
     def _cells(self) -> tuple[FloatArray, FloatArray]:
         """Return the merged loss of each kept cell, and how much that may overstate it (see the kernels)."""
-        positive, negative = self._masses()
-        p_lift, q_lift = self._lifts()
+        positive, negative = self._masses
+        p_lift, q_lift = self._lifts
         y, z = 2 * p_lift - 1, 2 * q_lift - 1
         gain = np.zeros(len(y))
         between = np.flatnonzero((z < 0) & (y > 0))
