@@ -22,7 +22,8 @@ from bayestrim.engines.counting import (
     parts,
 )
 from bayestrim.engines.fine import Fine, Loss, fine
-from bayestrim.engines.independent import ENDLESS, FOREVER, Feature, Independent, all_values, instance_count
+from bayestrim.engines.independent import ENDLESS, FOREVER, Feature, Independent, instance_count
+from bayestrim.engines.turn import thresholds_about
 from bayestrim.kernels import announce_compilation
 from bayestrim.result import Interval, MaxAgreement, ThresholdInterval
 from bayestrim.ties import as_written
@@ -33,8 +34,6 @@ QUICK_LIST = 1 << 16
 """Lists of instances as long as this are made and sorted in milliseconds."""
 NARROW = 5e-4
 """How wide a certified interval may be."""
-MOST_LISTED = 1 << 17
-"""The most instances of kept features among which a threshold is looked for."""
 
 
 class AdditiveEngine:
@@ -158,7 +157,7 @@ class AdditiveEngine:
         kept = self.counted(features)
         if kept is None:
             border, everything, anything = self._border(threshold)
-            return _agreement(self._certified(features, lambda f: f.loss_at(border, everything, anything)), "certified")
+            return self._certified(features, lambda f: f.loss_at(border, everything, anything)).agreement()
         exact = self._classifier.exact_posteriors.of([feature.name for feature in kept.features])
         sides = kept.mass.sum(axis=0)
         positive, tied = exact.decide_in_floats(sides[0], sides[1], threshold)
@@ -169,7 +168,7 @@ class AdditiveEngine:
             slack += float(sides.sum(axis=0)[tied][~settled.exact].sum())
         by_decision = kept.mass.sum(axis=1)
         loss = float(by_decision[1][positive].sum() + by_decision[0][~positive].sum())
-        return _agreement(Loss(loss - slack, loss + slack), "exact" if slack == 0 else "certified")
+        return Loss(loss - slack, loss + slack).agreement("exact" if slack == 0 else "certified")
 
     def _border(self, threshold: float) -> tuple[float, bool, bool]:
         """Return from which log-odds on kept features are positive, and whether posteriors of 0 and of 1 are."""
@@ -185,7 +184,7 @@ class AdditiveEngine:
         """Return the maximum potential agreement of the features."""
         loss = self.best_loss(features)
         exact = self.unsettled == 0 and self.counted(features) is not None
-        return _agreement(loss, "exact" if exact else "certified")
+        return loss.agreement("exact" if exact else "certified")
 
     def maa(self, features: Sequence[str]) -> MaxAgreement:
         """Return the best expected agreement over all thresholds, and the thresholds."""
@@ -194,10 +193,8 @@ class AdditiveEngine:
             return self._certified_maa(features)
         best = cut_kept(self._classifier, kept)
         slack = self.unsettled
-        value = _agreement(
-            Loss(1 - best.potential - slack, 1 - best.value + slack),
-            "exact" if slack == 0 and best.potential == best.value else "certified",
-        )
+        exact = slack == 0 and best.potential == best.value
+        value = Loss(1 - best.potential - slack, 1 - best.value + slack).agreement("exact" if exact else "certified")
         return MaxAgreement(value, best.thresholds, best.thresholds.pick(self._classifier.threshold))
 
     def _certified_maa(self, features: Sequence[str]) -> MaxAgreement:
@@ -210,30 +207,4 @@ class AdditiveEngine:
 
     def _likely_cut(self, features: Sequence[str]) -> ThresholdInterval:
         kept, _ = self._sides(features)
-        turn = self._fine(features, CELLS[1]).turn()
-        if not math.isfinite(turn):
-            return ThresholdInterval(-math.inf, 0.0) if turn < 0 else ThresholdInterval(1.0, math.inf)
-        threshold = _probability(turn + self.model.bias)
-        if instance_count(kept) > MOST_LISTED:
-            return ThresholdInterval(math.nextafter(threshold, 0.0), threshold)
-        odds, p, q = all_values(kept)
-        posteriors = np.array([_probability(w + self.model.bias) for w in np.unique(odds[(p > 0) | (q > 0)])])
-        low, high = posteriors[posteriors < threshold], posteriors[posteriors >= threshold]
-        return ThresholdInterval(
-            _clear(low[-1], math.inf) if len(low) else -math.inf, _clear(high[0], -math.inf) if len(high) else math.inf
-        )
-
-
-def _clear(posterior: float, towards: float) -> float:
-    """Step over what rounding may have done to a posterior."""
-    return float(posterior + (1 if towards > posterior else -1) * 1e-12 * min(posterior, 1 - posterior))
-
-
-def _probability(log_odds: float) -> float:
-    odds = math.exp(-abs(log_odds))
-    return 1 / (1 + odds) if log_odds > 0 else odds / (1 + odds)
-
-
-def _agreement(loss: Loss, kind: str) -> Interval:
-    low, high = (min(1.0, max(0.0, 1 - end)) for end in (loss.upper, loss.lower))
-    return Interval(low, high, "exact" if kind == "exact" else "certified")
+        return thresholds_about(self._fine(features, CELLS[1]).turn(), self.model.bias, kept)

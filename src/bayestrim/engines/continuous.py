@@ -9,17 +9,16 @@ import numpy as np
 
 from bayestrim.continuous import GaussianNaiveBayes
 from bayestrim.engines.fine import Fine, Loss
-from bayestrim.engines.independent import ENDLESS, Feature, all_values, instance_count
+from bayestrim.engines.independent import ENDLESS, Feature
 from bayestrim.engines.rungs import BoolArray, Ladder, Rung
 from bayestrim.engines.smooth import Told, smooth_model
+from bayestrim.engines.turn import thresholds_about
 from bayestrim.result import Interval, MaxAgreement, ThresholdInterval
 
 NARROW = 5e-4
 """How wide a certified interval may be."""
 NARROWER = 1e-4
 """How wide it may be where a threshold is chosen, which is done once for each answer."""
-MOST_LISTED = 1 << 17
-"""The most instances of kept features among which a threshold is looked for."""
 IGNORED = 1e-6
 """So little mass of infinite log-odds is not worth a threshold of its own."""
 TURNING_RUNG = 2
@@ -96,7 +95,7 @@ class ContinuousEngine:
 
     def mpa(self, features: Sequence[str]) -> Interval:
         """Return the maximum potential agreement of the features."""
-        return _agreement(self.best_loss(features))
+        return self.best_loss(features).agreement()
 
     def eca(self, features: Sequence[str], threshold: float, narrow: float = NARROW) -> Interval:
         """Return the expected agreement with the classifier that keeps the features and uses the threshold."""
@@ -104,14 +103,14 @@ class ContinuousEngine:
         if constant and 0 < threshold <= 1:  # the other one's decisions, then, are compared with a constant
             other = ContinuousEngine(self._classifier.restricted(features, threshold))
             return other.eca([], self._classifier.threshold)
-        return _agreement(self._narrowed(features, threshold, narrow))
+        return self._narrowed(features, threshold, narrow).agreement()
 
     def maa(self, features: Sequence[str]) -> MaxAgreement:
         """Return the best expected agreement over all thresholds, and a threshold that surely comes near it."""
         thresholds = self._likely_cut(self.chosen(features))
         threshold = thresholds.pick(self._classifier.threshold)
         reached = self.eca(features, threshold, NARROWER)
-        best = _agreement(self._narrowed(features, None, NARROWER))
+        best = self._narrowed(features, None, NARROWER).agreement()
         value = Interval(reached.lower, max(reached.lower, min(best.upper, 1.0)), "certified")
         return MaxAgreement(value, thresholds, threshold)
 
@@ -120,20 +119,9 @@ class ContinuousEngine:
         lattice, old = self.ladder[TURNING_RUNG].fine(chosen), self._classifier.threshold
         if 0 < old < 1 and not (lattice.kept.p.any() or lattice.kept.q.any()):  # any threshold does for certainties
             return ThresholdInterval(math.nextafter(old, 0.0), old)
-        turn = _turn(lattice)
-        if not math.isfinite(turn):
-            return ThresholdInterval(-math.inf, 0.0) if turn < 0 else ThresholdInterval(1.0, math.inf)
-        threshold = _probability(turn + self.model.bias)
         kept = [feature for feature, wanted in zip(self.model.features, chosen, strict=True) if wanted]
         listed: list[Feature] = [feature.feature for feature in kept if isinstance(feature, Told)]
-        if len(listed) < len(kept) or instance_count(listed) > MOST_LISTED:
-            return ThresholdInterval(math.nextafter(threshold, 0.0), threshold)
-        odds, p, q = all_values(listed)
-        posteriors = np.array([_probability(w + self.model.bias) for w in np.unique(odds[(p > 0) | (q > 0)])])
-        low, high = posteriors[posteriors < threshold], posteriors[posteriors >= threshold]
-        return ThresholdInterval(
-            _clear(low[-1], math.inf) if len(low) else -math.inf, _clear(high[0], -math.inf) if len(high) else math.inf
-        )
+        return thresholds_about(_turn(lattice), self.model.bias, listed if len(listed) == len(kept) else None)
 
 
 def _turn(lattice: Fine) -> float:
@@ -151,18 +139,3 @@ def _turn(lattice: Fine) -> float:
 
 def _log_odds(threshold: float) -> float:
     return math.log(threshold) - math.log1p(-threshold)
-
-
-def _clear(posterior: float, towards: float) -> float:
-    """Step over what rounding may have done to a posterior."""
-    return float(posterior + (1 if towards > posterior else -1) * 1e-12 * min(posterior, 1 - posterior))
-
-
-def _probability(log_odds: float) -> float:
-    odds = math.exp(-abs(log_odds))
-    return 1 / (1 + odds) if log_odds > 0 else odds / (1 + odds)
-
-
-def _agreement(loss: Loss) -> Interval:
-    low, high = (min(1.0, max(0.0, 1 - end)) for end in (loss.upper, loss.lower))
-    return Interval(low, high, "certified")

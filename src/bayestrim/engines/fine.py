@@ -17,6 +17,7 @@ import numpy as np
 from bayestrim.engines.grid import LatticeValues, lattice_values, rounding
 from bayestrim.engines.independent import Feature, Independent
 from bayestrim.network import FloatArray
+from bayestrim.result import Interval, Kind
 
 NEGLIGIBLE = 1e-22
 """Cells at the ends of a distribution that hold less are cut off."""
@@ -31,6 +32,11 @@ class Loss(NamedTuple):
 
     lower: float
     upper: float
+
+    def agreement(self, kind: Kind = "certified") -> Interval:
+        """Return what is left: one minus the loss."""
+        low, high = (min(1.0, max(0.0, 1 - end)) for end in (self.upper, self.lower))
+        return Interval(low, high, kind)
 
 
 @dataclass(frozen=True)
