@@ -20,8 +20,9 @@ from judge import Judge, engine_of
 
 import bayestrim as bt
 from bayestrim.engines.grid import make_grid
-from bayestrim.kernels.exact import count_pairs, flipped, joint_errors, pairs_between
+from bayestrim.kernels.exact import count_pairs, pairs_between
 from bayestrim.kernels.lattice import Lattice
+from bayestrim.kernels.sums import distributions, flipped, joint_errors, sums_of_both, sums_of_shifts
 
 PLAIN = os.environ.get("NUMBA_DISABLE_JIT") == "1"
 CASES = 40 if PLAIN else 150
@@ -73,6 +74,48 @@ def test_joint_errors_loses_and_doubles_nothing() -> None:
         for k, e in itertools.product(range(last + 1), range(-centre, centre + 1)):
             assert table[k, e + centre] == pytest.approx(mass.get((k, e), 0.0))
         assert all(k <= last for k, _ in mass)
+
+
+def test_sums_of_shifts_are_those_of_all_combinations() -> None:
+    """Whatever the weights, each sum has what its combinations of values come to, whichever features come first."""
+    for seed in range(CASES):
+        random = Random(seed)
+        start, shift, _ = random_values(random, 4)
+        weight, other = (np.array([random.choice([0.0, random.random(), 3.0]) for _ in shift]) for _ in range(2))
+        chosen = np.array(random.sample(range(4), random.randint(0, 4)), dtype=np.int64)
+        cells = 1 + sum(int(shift[start[i] : start[i + 1]].max(initial=0)) for i in chosen)
+        expected = np.zeros((2, cells))
+        for values in itertools.product(*(range(start[i], start[i + 1]) for i in chosen)):
+            for row, weights in zip(expected, (weight, other), strict=True):
+                row[shift[list(values)].sum()] += math.prod(weights[list(values)])
+        one, two = np.zeros(cells), np.zeros(cells)
+        found = two if sums_of_shifts(start, shift, weight, chosen, one, two) else one
+        assert found == pytest.approx(expected[0])
+        groups = [shift[start[i] : start[i + 1]] for i in chosen]
+        starts, shifts = np.cumsum([0, *map(len, groups)]), np.concatenate([shift[:0], *groups])
+        p, q = (np.concatenate([w[:0], *(w[start[i] : start[i + 1]] for i in chosen)]) for w in (weight, other))
+        negligible = random.choice([-1.0, 0.0, 0.01])
+        rows, spare = np.full((2, cells), np.nan), np.full((2, cells), np.nan)
+        low, high, cut, spared = distributions(starts, shifts, p, q, negligible, rows, spare)
+        rows = spare if spared else rows
+        assert cut >= low + cells - 1 - high
+        if negligible <= 0:
+            assert rows[:, low : high + 1] == pytest.approx(expected[:, low : high + 1])
+            assert expected[:, :low].sum() + expected[:, high + 1 :].sum() == 0
+        else:
+            left_out = expected.sum(axis=1) - rows[:, low : high + 1].sum(axis=1)
+            assert (left_out <= cut * negligible * np.prod([max(w.sum(), 1) for w in (p, q)]) + 1e-12).all()
+
+
+def test_sums_of_both_are_those_of_all_pairs() -> None:
+    """Two lists together have, at each sum of places, what their pairs come to; the second is read backwards."""
+    for seed in range(CASES):
+        random = Random(seed)
+        one, two = (np.array([random.random() for _ in range(random.randint(1, 11))]) for _ in range(2))
+        low = random.randint(0, len(one) + len(two) - 2)
+        found = np.empty(random.randint(0, len(one) + len(two) - 1 - low))
+        sums_of_both(one, np.ascontiguousarray(two[::-1]), low, found)
+        assert found == pytest.approx(np.convolve(one, two)[low : low + len(found)])
 
 
 def test_flipped_counts_every_wrong_decision() -> None:

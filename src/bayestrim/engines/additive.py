@@ -22,6 +22,7 @@ from bayestrim.engines.counting import (
     parts,
 )
 from bayestrim.engines.fine import Fine, Loss, fine
+from bayestrim.engines.grid import make_grid
 from bayestrim.engines.independent import ENDLESS, FOREVER, Feature, Independent, instance_count
 from bayestrim.engines.turn import thresholds_about
 from bayestrim.kernels import announce_compilation
@@ -30,6 +31,8 @@ from bayestrim.ties import as_written
 
 CELLS = (1 << 14, 1 << 16, 1 << 18, 1 << 20)
 """Agreements out of reach of counting are certified on lattices of so many cells, one finer than the other."""
+TIE_CELLS = 1 << 17
+"""Where nobody can look into the tie band, its mass is bounded on a lattice of so many cells."""
 QUICK_LIST = 1 << 16
 """Lists of instances as long as this are made and sorted in milliseconds."""
 NARROW = 5e-4
@@ -69,8 +72,7 @@ class AdditiveEngine:
         """The probability of the tie band; where instances are too many to look, an upper bound of it."""
         if self.ties is not None:
             return self.ties.mass
-        everything = fine(self.model, self.model.features, (), CELLS[-1])
-        return everything.mass_within(self.model.band)
+        return make_grid(self.model, self.model.features, TIE_CELLS, leeway=2 * self.model.band).margin
 
     @property
     def unsettled(self) -> float:

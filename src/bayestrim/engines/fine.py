@@ -16,6 +16,7 @@ import numpy as np
 
 from bayestrim.engines.grid import LatticeValues, lattice_values, rounding
 from bayestrim.engines.independent import Feature, Independent
+from bayestrim.kernels.sums import distributions
 from bayestrim.network import FloatArray
 from bayestrim.result import Interval, Kind
 
@@ -127,11 +128,6 @@ class Fine:
             return -math.inf if turn == 0 else math.inf
         return self.kept.offset + self.step * (self.kept.first + turn - 0.5)
 
-    def mass_within(self, band: float) -> float:
-        """Return a bound of the mass of instances whose log-odds lie within a band of the border."""
-        worst = max(self.kept.high - self.kept.low, 0.0) + max(self.dropped.high - self.dropped.low, 0.0)
-        return min(1.0, _near(self, worst + 2 * band) + self.kept.cut + self.dropped.cut)
-
     @cached_property
     def _lifts(self) -> tuple[FloatArray, FloatArray]:
         """Return the probability that each kept cell becomes positive, under each class."""
@@ -190,23 +186,18 @@ def fine(
 
 
 def _distribution(features: Sequence[Feature], step: float) -> Distribution:
-    first, p, q = 0, np.ones(1), np.ones(1)
-    offset = low = high = cut = 0.0
-    for feature in features:
-        values = lattice_values(feature, step)
-        offset += values.offset
-        low += float(values.error.min(initial=0.0))
-        high += float(values.error.max(initial=0.0))
-        reach = int(values.shift.max(initial=0))
-        new_p, new_q = np.zeros(len(p) + reach), np.zeros(len(q) + reach)
-        for shift, weight_p, weight_q in zip(values.shift.tolist(), values.p, values.q, strict=True):
-            new_p[shift : shift + len(p)] += weight_p * p
-            new_q[shift : shift + len(q)] += weight_q * q
-        worth = np.flatnonzero((new_p > NEGLIGIBLE) | (new_q > NEGLIGIBLE))
-        begin, end = (int(worth[0]), int(worth[-1]) + 1) if len(worth) else (0, 1)
-        cut += NEGLIGIBLE * (len(new_p) - (end - begin))
-        first, p, q = first + begin, new_p[begin:end], new_q[begin:end]
-    return Distribution(first, p, q, offset, low, high, cut)
+    values = [lattice_values(feature, step) for feature in features]
+    values.sort(key=lambda value: int(value.shift.max(initial=0)))  # adding the widest last takes least time
+    start = np.cumsum([0, *(len(value.shift) for value in values)])
+    shift = np.concatenate([np.empty(0, dtype=np.int64), *(value.shift for value in values)])
+    p, q = (np.concatenate([np.empty(0), *(getattr(value, side) for value in values)]) for side in ("p", "q"))
+    cells = 1 + sum(int(value.shift.max(initial=0)) for value in values)
+    one, two = np.empty((2, cells)), np.empty((2, cells))
+    first, last, cut, spared = distributions(start, shift, p, q, NEGLIGIBLE, one, two)
+    sums = (two if spared else one)[:, first : last + 1].copy()
+    offset = sum(value.offset for value in values)
+    low, high = (sum(float(end(value.error, initial=0.0)) for value in values) for end in (np.min, np.max))
+    return Distribution(first, sums[0], sums[1], offset, low, high, NEGLIGIBLE * cut)
 
 
 def _margin(bare: Fine, features: Sequence[Feature], noise: float) -> float:

@@ -5,22 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
 from bayestrim.engines.independent import ROUNDING, Feature, Independent
-from bayestrim.kernels.exact import flipped, joint_errors
+from bayestrim.engines.margin import flips
 from bayestrim.kernels.lattice import Lattice, losses
 from bayestrim.network import FloatArray
 
-TICKS = 32
-"""Errors are counted in steps of this fraction of a cell."""
-DEVIATIONS = 5.0
-"""Errors are followed so many standard deviations to either side."""
-MOST_WORK = 1 << 25
-"""The most operations that finding the margin may take; beyond it, errors are counted in coarser ticks."""
 STEPS_TRIED = 256
 """So many widths of a cell are tried, from the widest on; the one whose errors vary least is taken."""
 WIDEST = 1.25
@@ -98,8 +91,8 @@ def make_grid(
         width=most + 1,
     )
     error = np.concatenate([np.empty(0), *(value.error for value in values)])
-    flips = _flips(lattice, error, gap, model.noise + leeway) if margin else 1.0
-    return Grid(tuple(features), lattice, flips + rounding(model, most))
+    wrong = flips(lattice, error, gap, model.noise + leeway) if margin else 1.0
+    return Grid(tuple(features), lattice, wrong + rounding(model, most))
 
 
 def rounding(model: Independent, cells: int) -> float:
@@ -153,73 +146,3 @@ def _best_step(features: Sequence[Feature], narrowest: float) -> float:
         mean = weight @ rest / weight.sum()
         variance += weight @ (rest - mean) ** 2 / 2
     return float(steps[np.argmin(variance)])
-
-
-def _flips(lattice: Lattice, error: FloatArray, gap: float, noise: float) -> float:
-    """Return a bound of the mass of instances that the lattice decides otherwise than they are.
-
-    Parameters
-    ----------
-    lattice
-        The lattice.
-    error
-        The error of each value.
-    gap
-        The border less all offsets: an instance is positive iff its steps and errors sum to at least this.
-    noise
-        Nearer to it than this, it may be either.
-    """
-    cells = int(lattice.span.sum()) + 1
-    if abs(gap) > lattice.step * (cells + 1) + np.abs(error).sum() + noise:
-        return 0.0  # finite log-odds never come near the border
-    masses = [_flips_of_class(lattice, error, gap, noise, weight) for weight in (lattice.p, lattice.q)]
-    return lattice.prior * masses[0] + (1 - lattice.prior) * masses[1]
-
-
-def _flips_of_class(lattice: Lattice, error: FloatArray, gap: float, noise: float, weight: FloatArray) -> float:
-    """Return the same under one class: the features in two parts, whose shifts and errors are followed together."""
-    features = len(lattice.span)
-    middle = int(np.searchsorted(np.cumsum(lattice.span), lattice.span.sum() / 2)) if features else 0
-    parts = ((0, middle), (middle, features))
-    reaches = [int(lattice.span[begin:end].sum()) + 1 for begin, end in parts]
-    deviations = []
-    for begin, end in parts:
-        values = slice(lattice.start[begin], lattice.start[end])
-        deviations.append(math.sqrt(float(weight[values] @ error[values] ** 2)))
-    unit = lattice.step / TICKS
-    while True:
-        sizes = [2 * (math.ceil(DEVIATIONS * deviation / unit) + 2) + 1 for deviation in deviations]
-        work = sum(
-            size * reach * (end - begin) for size, reach, (begin, end) in zip(sizes, reaches, parts, strict=True)
-        )
-        if work <= MOST_WORK or max(sizes) <= 9:
-            break
-        unit *= 2
-    ticks, left_over, doubt = _in_ticks(lattice.start, error, unit)
-    doubt += noise
-    mass, tables, lasts = 0.0, [], []
-    for size, reach, (begin, end) in zip(sizes, reaches, parts, strict=True):
-        table, spare = np.empty((reach, size)), np.empty((reach, size))
-        last, beyond = joint_errors(lattice.start, lattice.shift, ticks, weight, begin, end, table, spare)
-        mass += beyond
-        tables.append(table)
-        lasts.append(last)
-    mass += flipped(tables[0], lasts[0], tables[1], lasts[1], lattice.t, lattice.step, unit, gap - left_over, doubt)
-    return float(mass)
-
-
-def _in_ticks(
-    start: npt.NDArray[np.int64], error: FloatArray, unit: float
-) -> tuple[npt.NDArray[np.int64], float, float]:
-    """Return errors in whole ticks, and what is left of an instance's: about so much, give or take so much."""
-    ticks, middles, doubt = [np.empty(0, dtype=np.int64)], 0.0, 0.0
-    for begin, end in pairwise(start.tolist()):
-        errors = error[begin:end]
-        first = errors[:1].sum()
-        tick = (np.rint(first / unit) + np.rint((errors - first) / unit)).astype(np.int64)
-        rest = errors - unit * tick
-        middle = float(rest.max() + rest.min()) / 2 if len(rest) else 0.0
-        doubt += float(np.abs(rest - middle).max(initial=0.0))
-        middles += middle
-        ticks.append(tick)
-    return np.concatenate(ticks), middles, doubt

@@ -28,7 +28,7 @@ from bayestrim.search.plan import Node, Slice
 from bayestrim.search.run import Outcome, Request
 from bayestrim.search.start import greedy
 
-FINER = (1, 8, 64, 512)
+FINER = (1, 64, 512)
 """Subsets that the search could not rule out are asked of lattices so many times finer."""
 QUICK_STEPS = 1 << 22
 """Counting that takes no more steps than this is some milliseconds' work."""
