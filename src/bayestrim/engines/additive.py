@@ -29,13 +29,13 @@ from bayestrim.kernels import announce_compilation
 from bayestrim.result import Interval, MaxAgreement, ThresholdInterval
 from bayestrim.ties import as_written
 
-CELLS = (1 << 14, 1 << 16, 1 << 18, 1 << 20)
+CELLS = (1 << 16, 1 << 18, 1 << 20)
 """Agreements out of reach of counting are certified on lattices of so many cells, one finer than the other."""
 TIE_CELLS = 1 << 17
 """Where nobody can look into the tie band, its mass is bounded on a lattice of so many cells."""
 QUICK_LIST = 1 << 16
 """Lists of instances as long as this are made and sorted in milliseconds."""
-NARROW = 5e-4
+NARROW = 1e-4
 """How wide a certified interval may be."""
 
 
@@ -209,4 +209,4 @@ class AdditiveEngine:
 
     def _likely_cut(self, features: Sequence[str]) -> ThresholdInterval:
         kept, _ = self._sides(features)
-        return thresholds_about(self._fine(features, CELLS[1]).turn(), self.model.bias, kept)
+        return thresholds_about(self._fine(features, CELLS[0]).turn(), self.model.bias, kept)

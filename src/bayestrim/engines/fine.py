@@ -8,24 +8,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
-from bayestrim.engines.grid import LatticeValues, lattice_values, rounding
+from bayestrim.engines.grid import lattice_values, place, rounding
 from bayestrim.engines.independent import Feature, Independent
+from bayestrim.engines.margin import flips
 from bayestrim.kernels.sums import distributions
 from bayestrim.network import FloatArray
 from bayestrim.result import Interval, Kind
 
 NEGLIGIBLE = 1e-22
 """Cells at the ends of a distribution that hold less are cut off."""
-DEVIATIONS = (3.5, 4.25, 5.0)
-"""How far rounding errors are followed, in standard deviations: the one of least margin is taken."""
-TILTS = np.concatenate([np.linspace(0.25, 10, 40), -np.linspace(0.25, 10, 40)])
-"""Exponents of Chernoff's bound, in the reciprocal of the standard deviation."""
 
 
 class Loss(NamedTuple):
@@ -87,6 +84,11 @@ class Fine:
     step: float
     margin: float
 
+    @cached_property
+    def t(self) -> int:
+        """The least sum of all shifts that the lattice decides positive."""
+        return math.ceil(_within((self.model.border - self.kept.offset - self.dropped.offset) / self.step))
+
     def best_loss(self) -> Loss:
         """Return bounds of the loss of the best decisions that read the kept features (one minus their MPA)."""
         merged, gain = self._cells
@@ -132,8 +134,7 @@ class Fine:
     def _lifts(self) -> tuple[FloatArray, FloatArray]:
         """Return the probability that each kept cell becomes positive, under each class."""
         dropped = self.dropped
-        t = math.ceil(_within((self.model.border - self.kept.offset - dropped.offset) / self.step))
-        need, count = t - self.kept.first - dropped.first, len(self.kept.p)
+        need, count = self.t - self.kept.first - dropped.first, len(self.kept.p)
         sums = [np.append(np.cumsum(side[::-1])[::-1], 0.0) for side in (dropped.p, dropped.q)]
         tails = [_downwards(side, need, count) for side in sums]
         infinite = max(0.0, 1 - float(dropped.p.sum()))
@@ -181,8 +182,10 @@ def fine(
     step = swing / max(cells - 1, 1) if swing > 0 else 1.0
     sides = [_distribution(side, step) for side in (kept, dropped)]
     bare = Fine(model, sides[0], sides[1], step, 0.0)
-    margin = _margin(bare, everything, model.noise + leeway)
-    return Fine(model, sides[0], sides[1], step, margin + rounding(model, cells + len(everything)))
+    placed = place(model, everything, step)
+    lattice = placed.lattice._replace(t=min(max(bare.t, 0), placed.lattice.width - 1))
+    wrong = flips(lattice, placed.error, placed.gap, model.noise + leeway) + sides[0].cut + sides[1].cut
+    return replace(bare, margin=wrong + rounding(model, cells + len(everything)))
 
 
 def _distribution(features: Sequence[Feature], step: float) -> Distribution:
@@ -198,54 +201,6 @@ def _distribution(features: Sequence[Feature], step: float) -> Distribution:
     offset = sum(value.offset for value in values)
     low, high = (sum(float(end(value.error, initial=0.0)) for value in values) for end in (np.min, np.max))
     return Distribution(first, sums[0], sums[1], offset, low, high, NEGLIGIBLE * cut)
-
-
-def _margin(bare: Fine, features: Sequence[Feature], noise: float) -> float:
-    """Return a bound of the mass of instances that the lattice decides otherwise than they are.
-
-    An instance is decided wrongly only if its rounding errors exceed some reach, or if it lies within that reach, and
-    the noise, of the border.
-    """
-    errors = [(lattice_values(feature, bare.step)) for feature in features]
-    worst = sum(max(float(np.abs(e.error).max(initial=0.0)), 0.0) for e in errors)
-    deviation = max(
-        math.sqrt(sum(float(weights @ e.error**2) for e, weights in zip(errors, side, strict=True)))
-        for side in ([e.p for e in errors], [e.q for e in errors])
-    )
-    choices = [(worst, 0.0)]
-    if deviation > 0:
-        for times in DEVIATIONS:
-            reach = times * deviation
-            choices.append((reach, max(_beyond(errors, reach, deviation, side) for side in ("p", "q"))))
-    margin = min(tail + _near(bare, reach + noise) for reach, tail in choices if tail < 1)
-    return margin + bare.kept.cut + bare.dropped.cut
-
-
-def _beyond(errors: Sequence[LatticeValues], reach: float, deviation: float, side: str) -> float:
-    """Return Chernoff's bound of the probability, under one class, that errors sum to more than a reach."""
-    tilts = TILTS / deviation
-    exponent = np.zeros(len(tilts))
-    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):  # infinite bounds are bounds
-        for values in errors:
-            weight: FloatArray = getattr(values, side)
-            if len(weight):
-                exponent += np.log(weight @ np.exp(np.multiply.outer(values.error, tilts)))
-    exponent = np.where(np.isnan(exponent), np.inf, exponent) - np.abs(tilts) * reach
-    above, below = exponent[tilts > 0].min(), exponent[tilts < 0].min()
-    return float(np.exp(above) + np.exp(below))
-
-
-def _near(bare: Fine, reach: float) -> float:
-    """Return the mass of instances whose cells lie within a reach of the border."""
-    kept, dropped, model = bare.kept, bare.dropped, bare.model
-    gap = model.border - kept.offset - dropped.offset
-    low, high = math.ceil(_within((gap - reach) / bare.step)), math.floor(_within((gap + reach) / bare.step))
-    first, count, total = kept.first + dropped.first, len(kept.p), 0.0
-    for prior, mine, theirs in ((model.prior, kept.p, dropped.p), (1 - model.prior, kept.q, dropped.q)):
-        sums = np.append(0.0, np.cumsum(theirs))
-        up_to, before = _downwards(sums, high + 1 - first, count), _downwards(sums, low - first, count)
-        total += prior * float(mine @ (up_to - before))
-    return total
 
 
 def _downwards(values: FloatArray, start: int, count: int) -> FloatArray:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -64,6 +65,21 @@ def make_grid(
     """
     swing = sum(feature.swing for feature in features)
     step = _best_step(features, swing / max(cells - 1, 1)) if swing > 0 else 1.0
+    placed = place(model, features, step)
+    wrong = flips(*placed, model.noise + leeway) if margin else 1.0
+    return Grid(tuple(features), placed.lattice, wrong + rounding(model, placed.lattice.width - 1))
+
+
+class Placed(NamedTuple):
+    """Features on a lattice, the error of each finite value, and the border less all offsets."""
+
+    lattice: Lattice
+    error: FloatArray
+    gap: float
+
+
+def place(model: Independent, features: Sequence[Feature], step: float) -> Placed:
+    """Put features, in a given order, on a lattice of some step."""
     values = [lattice_values(feature, step) for feature in features]
     start = np.cumsum([0, *(len(value.shift) for value in values)])
     offset = np.array([value.offset for value in values])
@@ -90,9 +106,7 @@ def make_grid(
         zeros=zeros,
         width=most + 1,
     )
-    error = np.concatenate([np.empty(0), *(value.error for value in values)])
-    wrong = flips(lattice, error, gap, model.noise + leeway) if margin else 1.0
-    return Grid(tuple(features), lattice, wrong + rounding(model, most))
+    return Placed(lattice, np.concatenate([np.empty(0), *(value.error for value in values)]), gap)
 
 
 def rounding(model: Independent, cells: int) -> float:

@@ -20,7 +20,7 @@ from bayestrim.network import FloatArray
 
 TICKS = 32
 """Errors are counted in steps of this fraction of a cell."""
-FEWEST_TICKS = 8
+FEWEST_TICKS = 16
 """Coarser ticks are not worth it: where finding the margin takes too long with these, moments are used."""
 DEVIATIONS = 5.0
 """Errors are followed so many standard deviations to either side."""

@@ -408,13 +408,14 @@ def _in_order(outcome: Outcome) -> bool:
     return all(mine.upper <= other + ROUNDING for mine, other in zip(outcome.losses, nexts, strict=True))
 
 
-def _both(one: Interval, loss: Loss, engine: Engine) -> Interval:
-    """Return what a certified agreement is when the search has bounds of the loss as well."""
+def _capped(one: Interval, loss: Loss, engine: Engine) -> Interval:
+    """Return a certified agreement when the search knows that no threshold loses less.
+
+    Only from above: how little can be lost is not what the threshold that is returned loses.
+    """
     if one.kind != "certified" or not isinstance(engine, AdditiveEngine):
         return one
-    doubt = engine.doubt + ROUNDING
-    lower, upper = max(one.lower, 1 - loss.upper - doubt), min(one.upper, 1 - loss.lower + doubt)
-    return replace(one, lower=lower, upper=upper) if lower <= upper else one
+    return replace(one, upper=max(one.lower, min(one.upper, 1 - loss.lower + engine.doubt + ROUNDING)))
 
 
 def _choice(problem: TrimProblem, engine: Engine, features: Features, loss: Loss) -> Choice:
@@ -423,7 +424,7 @@ def _choice(problem: TrimProblem, engine: Engine, features: Features, loss: Loss
     if problem.threshold == "keep":
         agreement = engine.eca(features, classifier.threshold)
         return Choice(
-            features, problem.cost(features), classifier.threshold, _only(classifier), _both(agreement, loss, engine)
+            features, problem.cost(features), classifier.threshold, _only(classifier), _capped(agreement, loss, engine)
         )
     best = engine.maa(features)
-    return Choice(features, problem.cost(features), best.threshold, best.thresholds, _both(best.value, loss, engine))
+    return Choice(features, problem.cost(features), best.threshold, best.thresholds, _capped(best.value, loss, engine))
