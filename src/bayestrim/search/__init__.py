@@ -15,7 +15,6 @@ from bayestrim.curve import BudgetCurve
 from bayestrim.engines import Engine, EngineChoice, choose, instead, make_engine
 from bayestrim.engines.additive import AdditiveEngine
 from bayestrim.engines.continuous import ContinuousEngine
-from bayestrim.engines.fine import Loss
 from bayestrim.engines.sampled import SampledEngine
 from bayestrim.engines.sparse import SparseEngine
 from bayestrim.engines.table import TableEngine
@@ -370,9 +369,7 @@ def _everything(problem: TrimProblem, clock: Clock) -> Trimming:
 def _result(request: Request, engine: Engine, outcome: Outcome, clock: Clock) -> Trimming:
     """Return an outcome with the thresholds and agreements of its subsets."""
     problem = request.problem
-    choices = [
-        _choice(problem, engine, features, loss) for features, loss in zip(outcome.best, outcome.losses, strict=True)
-    ]
+    choices = [_choice(problem, engine, features) for features in outcome.best]
     proved = outcome.reason is StopReason.EXHAUSTED and _in_order(outcome)
     bound = choices[0].agreement.upper
     if not proved:
@@ -408,23 +405,11 @@ def _in_order(outcome: Outcome) -> bool:
     return all(mine.upper <= other + ROUNDING for mine, other in zip(outcome.losses, nexts, strict=True))
 
 
-def _capped(one: Interval, loss: Loss, engine: Engine) -> Interval:
-    """Return a certified agreement when the search knows that no threshold loses less.
-
-    Only from above: how little can be lost is not what the threshold that is returned loses.
-    """
-    if one.kind != "certified" or not isinstance(engine, AdditiveEngine):
-        return one
-    return replace(one, upper=max(one.lower, min(one.upper, 1 - loss.lower + engine.doubt + ROUNDING)))
-
-
-def _choice(problem: TrimProblem, engine: Engine, features: Features, loss: Loss) -> Choice:
+def _choice(problem: TrimProblem, engine: Engine, features: Features) -> Choice:
     classifier = problem.classifier
     features = classifier.checked_subset({*features, *problem.required})  # some of these may not matter
     if problem.threshold == "keep":
         agreement = engine.eca(features, classifier.threshold)
-        return Choice(
-            features, problem.cost(features), classifier.threshold, _only(classifier), _capped(agreement, loss, engine)
-        )
+        return Choice(features, problem.cost(features), classifier.threshold, _only(classifier), agreement)
     best = engine.maa(features)
-    return Choice(features, problem.cost(features), best.threshold, best.thresholds, _capped(best.value, loss, engine))
+    return Choice(features, problem.cost(features), best.threshold, best.thresholds, best.value)
