@@ -35,7 +35,7 @@ TIE_CELLS = 1 << 17
 """Where nobody can look into the tie band, its mass is bounded on a lattice of so many cells."""
 QUICK_LIST = 1 << 16
 """Lists of instances as long as this are made and sorted in milliseconds."""
-NARROW = 3e-5
+NARROW = 5e-5
 """How wide a certified interval may be."""
 
 
