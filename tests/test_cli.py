@@ -464,6 +464,29 @@ def test_a_stopped_search_is_resumed(large: list[str], tmp_path: Path) -> None:
     assert "is not" in call("resume", QUIZ, code=2).err
 
 
+def test_a_stopped_curve_is_resumed(large: list[str], tmp_path: Path) -> None:
+    """Its checkpoint says that it is one: it prints as `curve` does, and no page is made of it."""
+    kept, points = str(tmp_path / "kept"), tmp_path / "points.csv"
+    model = large[: large.index("--budget")]
+    call("curve", *model, "--up-to", "1", "--checkpoint", kept, "--evaluations", "50", "-q", code=3)
+    whole = call("curve", *model, "--up-to", "1", "-q").out
+    assert call("resume", kept, "-q", "-o", str(points)).out == whole
+    assert len(points.read_text().splitlines()) == len(whole.splitlines())
+    assert json.loads(call("resume", kept, "-q", "--json").out)["proved"] is True
+    refused = call("resume", kept, "--report", str(tmp_path / "page.html"), code=2).err
+    assert "--report is for the result of trim; " in refused
+
+
+def test_the_cheapest_choice_is_resumed(large: list[str], tmp_path: Path) -> None:
+    """`trim --agreement` keeps a checkpoint as well."""
+    kept = str(tmp_path / "kept")
+    ask = ["trim", *large[: large.index("--budget")], "--agreement", "0.8"]
+    call(*ask, "--checkpoint", kept, "--evaluations", "50", "-q", code=3)
+    stopped, whole = (json.loads(call(*way, "--json", "-q").out) for way in (["resume", kept], ask))
+    same = ("features", "threshold", "agreement", "bound", "status", "stop_reason", "wanted_agreement", "budget")
+    assert [stopped[key] for key in same] == [whole[key] for key in same]
+
+
 def test_a_terminal_gets_a_live_line(large: list[str]) -> None:
     """It is written over, and gone at the end."""
     script = shutil.which("script")

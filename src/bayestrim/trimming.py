@@ -183,7 +183,7 @@ class Trimming:
         """
         classifier = self.problem.classifier
         return {
-            **_of_choice(self.choice),
+            **of_choice(self.choice),
             "dropped": list(self.dropped),
             "bound": self.bound,
             "gap": self.gap,
@@ -193,7 +193,7 @@ class Trimming:
             "wanted_agreement": self.target,
             "tie_mass": self.tie_mass,
             "irrelevant": list(self.irrelevant),
-            "alternatives": [_of_choice(choice) for choice in self.alternatives],
+            "alternatives": [of_choice(choice) for choice in self.alternatives],
             "engine": self.engine,
             "stats": asdict(self.stats),
             "model": {
@@ -254,7 +254,8 @@ def load_result(source: PathOrFile) -> Trimming:
     return documents.load(read_text(source), origin_of(source), FORMAT, VERSION, _from_document)
 
 
-def _of_choice(choice: Choice) -> dict[str, Any]:
+def of_choice(choice: Choice) -> dict[str, Any]:
+    """Return a choice as plain lists and dictionaries; None stands for infinite numbers."""
     agreement = {"lower": choice.agreement.lower, "upper": choice.agreement.upper, "kind": choice.agreement.kind}
     if choice.agreement.confidence is not None:
         agreement["confidence"] = choice.agreement.confidence
@@ -267,7 +268,8 @@ def _of_choice(choice: Choice) -> dict[str, Any]:
     }
 
 
-def _to_choice(saved: Mapping[str, Any], problem: TrimProblem) -> Choice:
+def to_choice(saved: Mapping[str, Any], problem: TrimProblem) -> Choice:
+    """Return the choice that `of_choice` described."""
     low, high = saved["threshold_interval"]
     interval = ThresholdInterval(-math.inf if low is None else float(low), math.inf if high is None else float(high))
     return Choice(
@@ -289,11 +291,11 @@ def _from_document(saved: Mapping[str, Any]) -> Trimming:
     problem = to_problem(saved["problem"])
     result = Trimming(
         problem,
-        _to_choice(saved, problem),
+        to_choice(saved, problem),
         float(saved["bound"]),
         Status[saved["status"]],
         StopReason[saved["stop_reason"]],
-        tuple(_to_choice(choice, problem) for choice in saved["alternatives"]),
+        tuple(to_choice(choice, problem) for choice in saved["alternatives"]),
         tuple(saved["irrelevant"]),
         float(saved["tie_mass"]),
         str(saved["engine"]),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bayestrim.cli import BAD_INPUT, INTERRUPTED, PROVED, STOPPED
-from bayestrim.cli.options import as_json, constraints, output, quiet, searching, takes_model, takes_prices
+from bayestrim.cli.options import as_json, checkpoint, constraints, output, quiet, searching, takes_model, takes_prices
 from bayestrim.cli.output import check_writable, show, show_json, write_text
 from bayestrim.cli.progress import progress
 from bayestrim.cli.sources import ModelQuestion, PriceQuestion, problem_of
@@ -28,6 +28,7 @@ POINT = ("cost", "agreement", "bound", "status", "features", "threshold", "thres
 Examples:
   bayestrim curve quiz.bif --target Mastery --positive + --threshold 0.07
   bayestrim curve heart.csv --learn --target num --positive 1,2,3,4 --costs heart_costs.csv --agreement 0.95
+  bayestrim curve big.bif --target C --checkpoint big.checkpoint --time-limit 3600
 """,
 )
 @takes_model
@@ -40,6 +41,7 @@ Examples:
     "--agreement", type=float, metavar="A", help="Also say what is cheapest that keeps this share of decisions."
 )
 @searching
+@checkpoint
 @output("Also write the points to a CSV file.")
 @quiet
 @as_json
@@ -47,7 +49,8 @@ def curve(question: ModelQuestion, prices: PriceQuestion, **options: Any) -> int
     """Find every cost that buys more agreement than all lower ones, with what to keep for it, each proved."""
     from bayestrim import Limits, frontier  # noqa: PLC0415  (what searches is slow to import)
 
-    check_writable(options["output"])
+    for path in (options["output"], options["checkpoint"]):
+        check_writable(path)
     budget = float("inf") if options["up_to"] is None else options["up_to"]
     problem = problem_of(question.classifier(), prices, budget, options)
     with progress(options["quiet"]) as listen:
@@ -57,10 +60,15 @@ def curve(question: ModelQuestion, prices: PriceQuestion, **options: Any) -> int
             strategy=options["strategy"],
             engine=options["engine"],
             n_jobs=options["workers"],
+            checkpoint=options["checkpoint"],
             on_event=listen,
             seed=options["seed"],
         )
-    wanted = options["agreement"]
+    return finish(found, options, options["agreement"])
+
+
+def finish(found: BudgetCurve, options: dict[str, Any], wanted: float | None = None) -> int:
+    """Print a curve, with what is cheapest if that is wanted, write its points, and return the exit code."""
     cheapest = None if wanted is None else found.cheapest(wanted)
     if options["as_json"]:
         points = [point.result.to_dict() for point in found]

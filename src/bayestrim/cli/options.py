@@ -134,6 +134,9 @@ searching = _together(
     click.option("--seed", type=int, metavar="N", help="Seed of what is drawn."),
     workers,
 )
+checkpoint = click.option(
+    "--checkpoint", metavar="FILE", help="Keep what is known in FILE, and go on from it if it is there."
+)
 as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 quiet = click.option("-q", "--quiet", is_flag=True, help="Say nothing on standard error.")
 

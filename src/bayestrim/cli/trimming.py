@@ -7,7 +7,18 @@ from typing import Any
 import click
 
 from bayestrim.cli import BAD_INPUT, INTERRUPTED, PROVED, STOPPED
-from bayestrim.cli.options import as_json, constraints, output, quiet, searching, takes_model, takes_prices, workers
+from bayestrim.cli.curves import finish as finish_curve
+from bayestrim.cli.options import (
+    as_json,
+    checkpoint,
+    constraints,
+    output,
+    quiet,
+    searching,
+    takes_model,
+    takes_prices,
+    workers,
+)
 from bayestrim.cli.output import check_writable, show, show_json
 from bayestrim.cli.progress import progress
 from bayestrim.cli.sources import ModelQuestion, PriceQuestion, Source, problem_of
@@ -47,7 +58,7 @@ Examples:
 @click.option("--alternatives", type=int, default=0, metavar="K", help="Also find the K next best choices.")
 @click.option("--gap", type=float, default=0.0, metavar="G", help="Be content when at most G below the best.")
 @searching
-@click.option("--checkpoint", metavar="FILE", help="Keep what is known in FILE, and go on from it if it is there.")
+@checkpoint
 @page
 @output("Also save the result, for predict, verify and report.")
 @quiet
@@ -115,22 +126,26 @@ Examples:
 @click.option("--time-limit", type=float, metavar="S", help="Stop after S more seconds with the best so far.")
 @workers
 @page
-@output("Also save the result, for predict, verify and report.")
+@output("Also save the result, for predict, verify and report; of a curve, write the points to a CSV file.")
 @quiet
 @as_json
 def resume(checkpoint: str, time_limit: float | None, workers: int | None, **options: Any) -> int:
-    """Go on with a search from its checkpoint alone.
+    """Go on with a search, or with a curve, from its checkpoint alone.
 
-    The file is kept up to date as before, so that this can be repeated until the answer is proved.
+    It prints what trim or curve would have printed. The file is kept up to date as before, so that this can be repeated
+    until the answer is proved.
     """
     from bayestrim import Limits  # noqa: PLC0415
     from bayestrim import resume as go_on  # noqa: PLC0415
+    from bayestrim.search.checkpoint import is_of_curve  # noqa: PLC0415
 
     for path in (options["output"], options["page"]):
         check_writable(path)
+    if options["page"] is not None and is_of_curve(checkpoint):
+        raise click.UsageError(f"--report is for the result of trim; {checkpoint} is the checkpoint of a curve")
     with progress(options["quiet"]) as listen:
-        result = go_on(checkpoint, limits=Limits(time_limit), n_jobs=workers, on_event=listen)
-    return _finish(result, options, None)
+        found = go_on(checkpoint, limits=Limits(time_limit), n_jobs=workers, on_event=listen)
+    return _finish(found, options, None) if isinstance(found, Trimming) else finish_curve(found, options)
 
 
 @click.command(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
 from os import PathLike
@@ -117,28 +117,26 @@ def trim(  # noqa: PLR0913  (the package's main function: each argument stands f
         raise ProblemError(f"alternatives={alternatives!r}; it must be a whole number, 0 or more")
     if strategy not in ("auto", *STRATEGIES):
         raise ProblemError(f"there is no strategy {strategy!r}{suggestion(strategy, ['auto', *STRATEGIES])}")
+    share = None if agreement is None else _checked_share(agreement)
     options = {"alternatives": alternatives, "strategy": strategy, "engine": engine, "seed": seed}
-    request = Request(
-        problem,
-        alternatives + 1,
-        limits or Limits(),
-        Crew(executor, n_jobs),
-        _checkpoint(checkpoint, problem, options, limits),
-    )
+    limits = limits or Limits()
+    kept = _checkpoint(checkpoint, problem, {**options, "agreement": share}, limits)
+    request = Request(problem, alternatives + 1, limits, Crew(executor, n_jobs), kept)
     clock = Clock(request.limits.seconds, on_event)
     announce_compilation()
     with interruptible(clock.interrupt):
-        if agreement is not None:
-            return _cheapest(request, options, clock, _checked_share(agreement))
+        if share is not None:
+            return _cheapest(request, options, clock, share)
         return _search(request, options, clock)
 
 
 def _checkpoint(
-    path: str | PathLike[str] | None, problem: TrimProblem, options: Mapping[str, Any], limits: Limits | None
+    path: str | PathLike[str] | None, problem: TrimProblem, question: Mapping[str, Any], limits: Limits
 ) -> Checkpoint | None:
     if path is None:
         return None
-    return Checkpoint(path, problem, {**options, "gap": limits.gap if limits is not None else 0.0})
+    listed = limits.samples if question["engine"] == "sparse" else None  # there it says what is searched
+    return Checkpoint(path, problem, {**question, "gap": limits.gap, "samples": listed})
 
 
 def _search(request: Request, options: Mapping[str, Any], clock: Clock) -> Trimming:
@@ -162,15 +160,19 @@ def _searched(request: Request, options: Mapping[str, Any], choice: EngineChoice
     """Search with the engine that was chosen."""
     engine = make_engine(request.problem.classifier, choice, request.limits, options["seed"], lambda: clock.left)
     strategy = _strategy(options["strategy"])
-    if request.checkpoint is not None and (
-        strategy != "branch-and-bound" or isinstance(engine, ContinuousEngine | SampledEngine)
-    ):
+    _check_checkpoint(request, strategy, engine)
+    _ = engine.tie_mass  # takes a while where instances are many: within the time limit, not after it
+    return _result(request, engine, STRATEGIES[strategy](request, engine, clock), clock)
+
+
+def _check_checkpoint(request: Request, strategy: str, engine: Engine) -> None:
+    """Refuse a checkpoint of what is not cut into slices."""
+    kept = strategy == "branch-and-bound" and not isinstance(engine, ContinuousEngine | SampledEngine)
+    if request.checkpoint is not None and not kept:
         raise ProblemError(
             f"strategy {strategy!r} keeps no checkpoints here; 'branch-and-bound' does, but not on samples, nor where "
             "features are numbers"
         )
-    _ = engine.tie_mass  # takes a while where instances are many: within the time limit, not after it
-    return _result(request, engine, STRATEGIES[strategy](request, engine, clock), clock)
 
 
 def _strategy(name: str) -> str:
@@ -186,8 +188,8 @@ def _checked_share(agreement: Any) -> float:
 
 def _descent(request: Request, options: Mapping[str, Any], clock: Clock) -> Descent:
     """Return searches at ever smaller budgets."""
-    if request.wanted > 1 or request.checkpoint is not None or request.limits.gap > 0:
-        raise ProblemError("alternatives, checkpoints and gaps are for a search at one budget")
+    if request.wanted > 1 or request.limits.gap > 0:
+        raise ProblemError("alternatives and gaps are for a search at one budget")
     engine = _engine(request.problem.classifier, options["engine"], request.limits, options["seed"])
     strategy = _strategy(options["strategy"])
     if strategy not in PROVING:
@@ -202,6 +204,7 @@ def _descent(request: Request, options: Mapping[str, Any], clock: Clock) -> Desc
             f"instances of probability {engine.rest:.3g} are not listed, so that the cheapest features cannot be "
             "proved; say Limits(samples=…) for more instances, or use engine='table'"
         )
+    _check_checkpoint(request, strategy, engine)
     _ = engine.tie_mass
 
     def answer(request: Request, outcome: Outcome, clock: Clock) -> Trimming:
@@ -214,8 +217,8 @@ def _cheapest(request: Request, options: Mapping[str, Any], clock: Clock, agreem
     """Find the cheapest features that agree often enough."""
     if not request.problem.affordable(request.problem.required):
         return replace(_impossible(request.problem, clock), target=agreement)
-    descent = _descent(request, options, clock)
-    result, reached = descent.cheapest(agreement)
+    with _descent(request, options, clock).kept() as descent:
+        result, reached = descent.cheapest(agreement)
     clock.last_part()
     clock.finish(result.features, result.agreement.lower, result.bound, descent.evaluations, descent.nodes)
     if not reached and descent.reason is StopReason.EXHAUSTED:
@@ -238,6 +241,7 @@ def frontier(  # noqa: PLR0913  (as for `trim`)
     limits: Limits | None = None,
     executor: Executor | None = None,
     n_jobs: int | None = None,
+    checkpoint: str | PathLike[str] | None = None,
     on_event: Listener | None = None,
     seed: int | None = None,
 ) -> BudgetCurve:
@@ -251,7 +255,11 @@ def frontier(  # noqa: PLR0913  (as for `trim`)
         What features cost, by name; those not named cost 1.
     up_to
         The largest budget of interest; by default what everything costs.
-    setup_costs, required, forbidden, max_features, threshold, strategy, engine, executor, n_jobs, on_event, seed
+    setup_costs, required, forbidden, max_features, threshold, strategy, engine, executor, n_jobs, seed
+        As for `trim`.
+    checkpoint
+        As for `trim`: finished points are kept, and what is open of the next.
+    on_event
         As for `trim`; an ``"improved"`` event is told for each point.
     limits
         When to stop; for all points together. Points that were not reached are filled in without a proof.
@@ -269,13 +277,14 @@ def frontier(  # noqa: PLR0913  (as for `trim`)
     """
     prices = (costs, setup_costs, required, forbidden, max_features)
     problem = _problem(classifier, _budget(classifier, up_to, True), prices, threshold)
-    request = Request(problem, 1, limits or Limits(), Crew(executor, n_jobs))
+    options, limits = {"strategy": strategy, "engine": engine, "seed": seed}, limits or Limits()
+    kept = _checkpoint(checkpoint, problem, {**options, "curve": True}, limits)
+    request = Request(problem, 1, limits, Crew(executor, n_jobs), kept)
     clock = Clock(request.limits.seconds, on_event)
     if not problem.affordable(problem.required):
         clock.finish((), 0.0, 0.0, 0, 0)
         return BudgetCurve(problem, (), StopReason.EXHAUSTED, SearchStats(seconds=clock.seconds))
-    with interruptible(clock.interrupt):
-        descent = _descent(request, {"strategy": strategy, "engine": engine, "seed": seed}, clock)
+    with interruptible(clock.interrupt), _descent(request, options, clock).kept() as descent:
         if problem.affordable(problem.classifier.features):
             clock.next_part()
             whole = _everything(problem, clock)
@@ -283,7 +292,7 @@ def frontier(  # noqa: PLR0913  (as for `trim`)
         points = tuple(reversed(list(descent.points())))
     clock.last_part()
     clock.finish(points[-1].features, points[-1].agreement.lower, points[-1].bound, descent.evaluations, descent.nodes)
-    return BudgetCurve(problem, points, descent.reason, SearchStats(descent.evaluations, descent.nodes, clock.seconds))
+    return BudgetCurve(problem, points, descent.reason, SearchStats(descent.evaluations, descent.nodes, clock.total))
 
 
 def resume(
@@ -293,21 +302,25 @@ def resume(
     executor: Executor | None = None,
     n_jobs: int | None = None,
     on_event: Listener | None = None,
-) -> Trimming:
-    """Go on with a search that was stopped, from its checkpoint alone.
+) -> Trimming | BudgetCurve:
+    """Go on with what was stopped, from its checkpoint alone; return what `trim` or `frontier` would have returned.
 
     Parameters
     ----------
     path
-        What `trim` was given as its checkpoint; it is kept up to date as before.
+        What `trim` or `frontier` was given as its checkpoint; it is kept up to date as before.
     limits
         When to stop, counted from now; the gap stays that of the search.
     executor, n_jobs, on_event
         As for `trim`.
     """
-    problem, options = read_checkpoint(path)
-    limits = replace(limits or Limits(), gap=options.pop("gap"))
-    return trim(problem, limits=limits, executor=executor, n_jobs=n_jobs, checkpoint=path, on_event=on_event, **options)
+    problem, question = read_checkpoint(path)
+    limits = replace(limits or Limits(), gap=question.pop("gap"))
+    samples = question.pop("samples")
+    if samples is not None:
+        limits = replace(limits, samples=samples)
+    ask: Callable[..., Trimming | BudgetCurve] = frontier if question.pop("curve", False) else trim
+    return ask(problem, limits=limits, executor=executor, n_jobs=n_jobs, checkpoint=path, on_event=on_event, **question)
 
 
 PROVING = ("branch-and-bound", "exhaustive")
@@ -369,7 +382,7 @@ def _everything(problem: TrimProblem, clock: Clock) -> Trimming:
 def _result(request: Request, engine: Engine, outcome: Outcome, clock: Clock) -> Trimming:
     """Return an outcome with the thresholds and agreements of its subsets."""
     problem = request.problem
-    choices = [_choice(problem, engine, features) for features in outcome.best]
+    choices = outcome.choices or [_choice(problem, engine, features) for features in outcome.best]
     proved = outcome.reason is StopReason.EXHAUSTED and _in_order(outcome)
     bound = choices[0].agreement.upper
     if not proved:

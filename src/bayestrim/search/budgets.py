@@ -7,6 +7,7 @@ either, and what was found on the way is tried first: so most of the later searc
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -22,6 +23,7 @@ from bayestrim.search.contest import Features
 from bayestrim.search.events import Clock
 from bayestrim.search.run import Outcome, Request
 from bayestrim.search.start import Evaluate, sweep
+from bayestrim.search.steps import Steps
 from bayestrim.search.strategies import Strategy, candidates, losses_of
 from bayestrim.trimming import Status, StopReason, Trimming
 
@@ -113,12 +115,19 @@ class Descent:
     nodes: int = 0
 
     def __post_init__(self) -> None:
+        checkpoint = self.request.checkpoint
         self._known = guesses(self.request, self.engine)
+        self._steps = Steps(self.request.problem, checkpoint)
+        if checkpoint is not None:
+            self.clock.earlier = checkpoint.seconds
 
     def _solve(self, request: Request) -> Outcome:
         self.clock.next_part()
-        request = replace(request, seeds=self._known.likely(request), limits=self._limits())
-        outcome = self.strategy(request, self.engine, self.clock)
+        if self.reason is not StopReason.EXHAUSTED:  # the open nodes of the search that was stopped are what to keep
+            request = replace(request, checkpoint=None)
+        outcome = self._steps.found(request)
+        if outcome is None:
+            outcome = self._searched(request)
         self._known.add(outcome)
         self.evaluations += outcome.evaluations
         self.nodes += outcome.nodes
@@ -126,11 +135,20 @@ class Descent:
             self.reason = outcome.reason
         return outcome
 
+    def _searched(self, request: Request) -> Outcome:
+        request = replace(request, seeds=self._known.likely(request), limits=self._limits())
+        outcome = self.strategy(request, self.engine, self.clock)
+        if request.checkpoint is not None:
+            self._steps.went_on()
+            self._steps.keep(request, outcome)
+        return outcome
+
     def _limits(self) -> Limits:
+        """Return the limits of the next search: those of all together are for this run."""
         limits = self.request.limits
         if limits.evaluations is None:
             return limits
-        return replace(limits, evaluations=max(0, limits.evaluations - self.evaluations))
+        return replace(limits, evaluations=max(0, limits.evaluations - (self.evaluations - self._steps.before)))
 
     def _price(self, features: Features) -> int:
         place = {name: i for i, name in enumerate(self.request.problem.classifier.features)}
@@ -139,7 +157,17 @@ class Descent:
     def _result(self, request: Request, outcome: Outcome) -> Trimming:
         """Return a result as the answer to the problem whose budget is its cost."""
         result = self.answer(request, outcome, self.clock)
+        if not outcome.choices and self.reason is StopReason.EXHAUSTED:
+            self._steps.keep(request, replace(outcome, choices=(result.choice,)))
         return replace(result, problem=replace(result.problem, budget=result.cost))
+
+    @contextmanager
+    def kept(self) -> Iterator[Descent]:
+        """Let the checkpoint say at the end, whatever ends it, what is known by then."""
+        try:
+            yield self
+        finally:
+            self._steps.close()
 
     def points(self) -> Iterator[CurvePoint]:
         """Yield the points of the budget curve, the dearest first."""

@@ -1,4 +1,8 @@
-"""Checkpoints: what a search knows, in one file that is always whole, for another run to go on from."""
+"""Checkpoints: what a search knows, in one file that is always whole, for another run to go on from.
+
+A question may take one search or, as a budget curve does, many: then the file holds what the finished ones found, and
+the open nodes of the one in hand.
+"""
 
 from __future__ import annotations
 
@@ -19,11 +23,14 @@ from bayestrim.search.contest import Features
 from bayestrim.search.plan import Node
 
 FORMAT = "bayestrim checkpoint"
-VERSION = 1
+VERSION = 2
 SECONDS = 5.0
 """How often a checkpoint is written."""
 SHARE = 1 / 100
 """Writing checkpoints takes at most this share of the time: where it takes long, it is done less often."""
+
+Asked = tuple[int | None, float | None]
+"""What tells the searches of one question apart: the most that may be spent, and which loss is enough."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +55,7 @@ class State:
 
 
 class Checkpoint:
-    """The file in which a search keeps what it knows.
+    """The file in which a search, or one search after the other, keeps what is known.
 
     Parameters
     ----------
@@ -56,30 +63,73 @@ class Checkpoint:
         Where it is.
     problem
         The problem.
-    search
-        What else another search must share to go on from it, as plain lists and dictionaries.
+    question
+        What else another run must share to go on from it, as plain lists and dictionaries.
+
+    Attributes
+    ----------
+    seconds
+        How long earlier runs took.
+    gone_on
+        How many evaluations of the search in hand earlier runs made.
     """
 
-    def __init__(self, path: str | PathLike[str], problem: TrimProblem, search: Mapping[str, Any]) -> None:
+    def __init__(self, path: str | PathLike[str], problem: TrimProblem, question: Mapping[str, Any]) -> None:
         self.path = Path(path)
         self._problem = saving.of_problem(problem)
-        self._search = dict(search)
-        self._fingerprint = ""
-        self._next = 0.0
-
-    def open(self, identity: object) -> State | None:
-        """Return what an earlier run left of the same search, None if there is nothing."""
-        self._fingerprint = saving.fingerprint([self._problem, self._search, identity])
+        self._question = dict(question)
+        self._fingerprint = saving.fingerprint([self._problem, self._question])
         self._next = time.monotonic() + SECONDS
-        if not self.path.exists():
-            return None
-        saved = _read(self.path)
-        if saved["fingerprint"] != self._fingerprint:
+        self._steps: dict[Asked, dict[str, Any]] = {}
+        self._asked: Asked | None = None
+        self._identity = ""
+        self._left: dict[str, Any] | None = None
+        self._unwritten: dict[str, Any] | None = None
+        self.seconds, self.gone_on = 0.0, 0
+        if self.path.exists():
+            self._go_on(_read(self.path))
+
+    def _go_on(self, saved: Mapping[str, Any]) -> None:
+        self._check(saved["fingerprint"] == self._fingerprint)
+        self._steps = {(step["most"], step["enough"]): step for step in saved["steps"]}
+        self._left, self.seconds = saved["in_hand"], saved["seconds"]
+
+    def _check(self, same: bool) -> None:
+        if not same:
             raise CheckpointError(
                 f"{self.path} is the checkpoint of another problem or of other options; give another path, or remove "
                 "it to begin anew"
             )
-        return _restore(saved, str(self.path))
+
+    # One search after the other.
+
+    def begin(self, asked: Asked) -> dict[str, Any] | None:
+        """Begin one of several searches; return what an earlier run found, if it finished that search."""
+        self._asked = asked
+        return self._steps.get(asked)
+
+    def finish(self, asked: Asked, found: Mapping[str, Any]) -> None:
+        """Keep what one of several searches found, now that it is finished."""
+        self._steps[asked] = {"most": asked[0], "enough": asked[1], **found}
+        self._unwritten = self._document(None)
+
+    def close(self) -> None:
+        """Write what is not written yet."""
+        if self._unwritten is not None:
+            self._write(self._unwritten)
+
+    # The search in hand.
+
+    def open(self, identity: object) -> State | None:
+        """Return what an earlier run left of the same search, None if there is nothing."""
+        self._identity, self.gone_on = saving.fingerprint(identity), 0
+        left, (most, enough) = self._left, self._asked or (None, None)
+        if left is None or (left["most"], left["enough"]) != (most, enough):
+            return None
+        self._check(left["identity"] == self._identity)
+        self._left = None
+        self.gone_on = left["evaluations"]
+        return _restore(left, self.seconds)
 
     @property
     def due(self) -> bool:
@@ -87,28 +137,63 @@ class Checkpoint:
         return time.monotonic() >= self._next
 
     def write(self, state: State) -> None:
-        """Replace the file by what is known now."""
-        begin = time.monotonic()
-        document = {
+        """Replace the file by what is known now; at the end of one of several searches, only if it is time."""
+        self.seconds = state.seconds
+        document = self._document(state)
+        if self._asked is None or self.due:
+            self._write(document)
+        else:
+            self._unwritten = document
+
+    def _document(self, state: State | None) -> dict[str, Any]:
+        return {
             "format": FORMAT,
             "version": VERSION,
             "fingerprint": self._fingerprint,
-            "search": self._search,
-            "evaluations": state.evaluations,
-            "nodes": state.nodes,
-            "seconds": state.seconds,
-            "entries": [
-                {"features": list(features), "lower": loss.lower, "upper": loss.upper}
-                for features, loss in state.entries
-            ],
-            "open": [[node.bound, f"{node.included:x}", f"{node.first:x}", *node[3:]] for node in state.open],
+            "question": self._question,
+            "seconds": self.seconds,
+            "in_hand": self._left if state is None else {**self._in_hand(), **_of_state(state)},
+            "steps": list(self._steps.values()),
             "problem": self._problem,
         }
-        document["digest"] = saving.fingerprint(document)
-        content = json.dumps(document, ensure_ascii=False, allow_nan=False).encode()
+
+    def _in_hand(self) -> dict[str, Any]:
+        most, enough = self._asked or (None, None)
+        return {"most": most, "enough": enough, "identity": self._identity}
+
+    def _write(self, document: dict[str, Any]) -> None:
+        begin = time.monotonic()
+        digest = saving.fingerprint(document)
+        content = json.dumps({**document, "digest": digest}, ensure_ascii=False, allow_nan=False).encode()
         write_file(self.path, content, beside=f".{self.path.name}.part")
         end = time.monotonic()
         self._next = end + max(SECONDS, (end - begin) / SHARE)
+        self._unwritten = None
+
+
+def of_entry(features: Features, loss: Loss) -> dict[str, Any]:
+    """Return a subset and bounds of its loss as plain lists and dictionaries."""
+    return {"features": list(features), "lower": loss.lower, "upper": loss.upper}
+
+
+def to_entry(saved: Mapping[str, Any]) -> tuple[Features, Loss]:
+    """Return what `of_entry` described."""
+    return tuple(saved["features"]), Loss(saved["lower"], saved["upper"])
+
+
+def _of_state(state: State) -> dict[str, Any]:
+    return {
+        "evaluations": state.evaluations,
+        "nodes": state.nodes,
+        "entries": [of_entry(features, loss) for features, loss in state.entries],
+        "open": [[node.bound, f"{node.included:x}", f"{node.first:x}", *node[3:]] for node in state.open],
+    }
+
+
+def _restore(saved: Mapping[str, Any], seconds: float) -> State:
+    nodes = [Node(bound, int(included, 16), int(first, 16), *rest) for bound, included, first, *rest in saved["open"]]
+    entries = [to_entry(entry) for entry in saved["entries"]]
+    return State(nodes, entries, saved["evaluations"], saved["nodes"], seconds)
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -126,13 +211,12 @@ def _read(path: Path) -> dict[str, Any]:
         raise CheckpointError(f"{error}; remove it to begin anew") from None
 
 
-def _restore(saved: Mapping[str, Any], origin: str) -> State:
-    nodes = [Node(bound, int(included, 16), int(first, 16), *rest) for bound, included, first, *rest in saved["open"]]
-    entries = [(tuple(e["features"]), Loss(e["lower"], e["upper"])) for e in saved["entries"]]
-    return State(nodes, entries, saved["evaluations"], saved["nodes"], saved["seconds"])
-
-
 def read_checkpoint(path: str | PathLike[str]) -> tuple[TrimProblem, dict[str, Any]]:
-    """Return the problem of a checkpoint, and the options of its search."""
+    """Return the problem of a checkpoint, and what was asked about it."""
     saved = _read(Path(path))
-    return saving.to_problem(saved["problem"]), saved["search"]
+    return saving.to_problem(saved["problem"]), saved["question"]
+
+
+def is_of_curve(path: str | PathLike[str]) -> bool:
+    """Tell whether a checkpoint is that of a budget curve."""
+    return read_checkpoint(path)[1].get("curve", False) is True

@@ -12,7 +12,7 @@ from bayestrim.purse import Purse
 from bayestrim.search.checkpoint import Checkpoint
 from bayestrim.search.contest import Features
 from bayestrim.search.workers import Crew
-from bayestrim.trimming import StopReason
+from bayestrim.trimming import Choice, StopReason
 
 
 @dataclass(frozen=True)
@@ -92,6 +92,8 @@ class Outcome:
         Why the search ended.
     evaluations, nodes
         What it took.
+    choices
+        The best subsets with their thresholds and agreements, where those are known already.
     """
 
     best: list[Features]
@@ -100,3 +102,4 @@ class Outcome:
     reason: StopReason
     evaluations: int
     nodes: int = 0
+    choices: tuple[Choice, ...] = ()
