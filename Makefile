@@ -54,6 +54,7 @@ bench: .venv/dev  ## print the figures that the documentation quotes
 	$(BIN)/python -m benchmarks.predicting
 	$(BIN)/python -m benchmarks.search
 	$(BIN)/python -m benchmarks.rules
+	$(BIN)/python -m benchmarks.limits
 	$(BIN)/python -m benchmarks.general
 	$(BIN)/python -m benchmarks.networks
 

@@ -161,7 +161,7 @@ def make_engine(
     seed: int | None = None,
     left: Callable[[], float] = endless,
 ) -> Engine:
-    """Return the engine that was chosen; the seed is for drawing instances, for which so many seconds are left."""
+    """Return the engine that was chosen; the seed is for drawing instances, and so many seconds are left to answer."""
     if isinstance(classifier, GaussianNaiveBayes):
         from bayestrim.engines.continuous import ContinuousEngine  # noqa: PLC0415  (it compiles as well)
 
@@ -171,7 +171,7 @@ def make_engine(
 
         model = _independent(classifier)
         assert model is not None
-        return AdditiveEngine(classifier, model)
+        return AdditiveEngine(classifier, model, left)
     memory = limits.memory if limits else None
     if choice.name == "sampled":
         return SampledEngine(classifier, limits.samples if limits else None, seed, choice.irrelevant, left)

@@ -7,7 +7,8 @@ MPA are the same, and grow with the features.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+import time
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -37,6 +38,15 @@ QUICK_LIST = 1 << 16
 """Lists of instances as long as this are made and sorted in milliseconds."""
 NARROW = 5e-5
 """How wide a certified interval may be."""
+QUICK_STEPS = 1 << 22
+"""Counting that takes no more steps than this is some milliseconds' work."""
+STEPS_A_SECOND = 1 << 28
+"""Where time is short, counting is expected to take no more steps than this in a second, and what follows from it."""
+
+
+def endless() -> float:
+    """Return that any number of seconds are left."""
+    return math.inf
 
 
 class AdditiveEngine:
@@ -50,17 +60,21 @@ class AdditiveEngine:
         The classifier.
     model
         Its features as log-odds.
+    left
+        Tells how many seconds are left. Where they are few, answers are less narrow than they could be.
     """
 
     name = "additive"
 
-    def __init__(self, classifier: Classifier, model: Independent) -> None:
+    def __init__(self, classifier: Classifier, model: Independent, left: Callable[[], float] = endless) -> None:
         announce_compilation()
         # It must not be held by what the classifier's life bounds (see `engine_for`): a copy is held instead.
         self._classifier = classifier.restricted(classifier.features)
         self.model = model
         self._last: tuple[tuple[str, ...], Kept | None] | None = None  # what was counted last is often asked again
         self._lattices: tuple[tuple[str, ...], dict[int, Fine]] = (), {}  # and so is what was put on lattices
+        self._left = left
+        self._pace = 0.0  # what a cell of the last lattice took, in seconds
 
     @cached_property
     def ties(self) -> Ties | None:
@@ -73,6 +87,23 @@ class AdditiveEngine:
         if self.ties is not None:
             return self.ties.mass
         return make_grid(self.model, self.model.features, TIE_CELLS, leeway=2 * self.model.band).margin
+
+    def _timed(self, cells: int, make: Callable[[], Fine]) -> Fine:
+        begin = time.monotonic()
+        made = make()
+        self._pace = (time.monotonic() - begin) / cells
+        return made
+
+    def _in_time(self, cells: int) -> bool:
+        """Tell whether a lattice of so many cells can likely be made in the time that is left."""
+        return self._pace * cells <= self._left()
+
+    def _ever_finer(self, made: Container[int] = ()) -> Iterator[int]:
+        """Yield ever more cells, as long as a lattice of so many is made or can be in time."""
+        for cells in CELLS:
+            if cells > CELLS[0] and cells not in made and not self._in_time(cells):
+                return
+            yield cells
 
     @property
     def unsettled(self) -> float:
@@ -88,10 +119,19 @@ class AdditiveEngine:
     def counted(self, features: Iterable[str]) -> Kept | None:
         """Return what is decided about each instance of some features, None where that is out of reach."""
         kept, dropped = self._sides(features)
+        if not self._countable_in_time(kept, dropped):
+            return None
         names = tuple(feature.name for feature in kept)
         if self._last is None or self._last[0] != names:
             self._last = names, None if self.ties is None else count_kept(self.model, kept, dropped, self.ties)
         return self._last[1]
+
+    def _countable_in_time(self, kept: Sequence[Feature], dropped: Sequence[Feature]) -> bool:
+        left = self._left()
+        if math.isinf(left):
+            return True
+        split = parts(kept, dropped)
+        return split is None or split.steps <= max(QUICK_STEPS, left * STEPS_A_SECOND)
 
     def best_loss(self, features: Iterable[str]) -> Loss:
         """Return bounds of the loss of some features under the best threshold; equal where it is exact."""
@@ -99,7 +139,7 @@ class AdditiveEngine:
         if kept is not None:
             loss = kept.best_loss()
             return Loss(max(0.0, loss - self.unsettled), loss + self.unsettled)
-        return self._certified(features, Fine.best_loss)
+        return self._certified(tuple(features), Fine.best_loss)
 
     @cached_property
     def quick(self) -> bool:
@@ -135,24 +175,31 @@ class AdditiveEngine:
 
     def _fine(self, features: Iterable[str], cells: int) -> Fine:
         """Return the kept and the dropped features on a lattice."""
-        kept, dropped = self._sides(features)
-        names = tuple(feature.name for feature in kept)
-        if self._lattices[0] != names:
-            self._lattices = names, {}
-        made = self._lattices[1]
+        made = self._made(features)
         if cells not in made:
-            made[cells] = fine(self.model, kept, dropped, cells, self.leeway)
+            kept, dropped = self._sides(features)
+            made[cells] = self._timed(cells, lambda: fine(self.model, kept, dropped, cells, self.leeway))
         return made[cells]
 
-    def _certified(self, features: Iterable[str], ask: Callable[[Fine], Loss]) -> Loss:
-        """Ask ever finer lattices until the answer is narrow enough."""
+    def _made(self, features: Iterable[str]) -> dict[int, Fine]:
+        """Return the lattices of some features that were made already, if these are what was asked about last."""
+        names = tuple(feature.name for feature in self._sides(features)[0])
+        if self._lattices[0] != names:
+            self._lattices = names, {}
+        return self._lattices[1]
+
+    def _certified(self, features: Sequence[str], ask: Callable[[Fine], Loss]) -> Loss:
+        """Ask ever finer lattices until the answer is narrow enough, or the time is short.
+
+        To them, all of the tie band is positive.
+        """
         low, high = 0.0, 1.0
-        for cells in CELLS:
+        for cells in self._ever_finer(self._made(features)):
             loss = ask(self._fine(features, cells))
             low, high = max(low, loss.lower), min(high, loss.upper)
             if high - low <= NARROW:
                 break
-        return Loss(low, high)
+        return Loss(max(0.0, low - self.doubt), min(1.0, high + self.doubt))
 
     def eca(self, features: Sequence[str], threshold: float) -> Interval:
         """Return the expected agreement with the classifier that keeps the features and uses the threshold."""

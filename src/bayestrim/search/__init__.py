@@ -190,7 +190,8 @@ def _descent(request: Request, options: Mapping[str, Any], clock: Clock) -> Desc
     """Return searches at ever smaller budgets."""
     if request.wanted > 1 or request.limits.gap > 0:
         raise ProblemError("alternatives and gaps are for a search at one budget")
-    engine = _engine(request.problem.classifier, options["engine"], request.limits, options["seed"])
+    choice = choose(request.problem.classifier, options["engine"], request.limits)
+    engine = make_engine(request.problem.classifier, choice, request.limits, options["seed"], lambda: clock.left)
     strategy = _strategy(options["strategy"])
     if strategy not in PROVING:
         raise ProblemError(f"strategy {strategy!r} proves nothing; use one of {', '.join(PROVING)}")
@@ -325,10 +326,6 @@ def resume(
 
 PROVING = ("branch-and-bound", "exhaustive")
 """The strategies that prove what they find."""
-
-
-def _engine(classifier: Classifier, name: str, limits: Limits, seed: int | None) -> Engine:
-    return make_engine(classifier, choose(classifier, name, limits), limits, seed)
 
 
 Prices = tuple[Mapping[str, float] | None, SetupCosts | None, Sequence[str], Sequence[str], int | None]

@@ -7,8 +7,9 @@ search.
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -173,12 +174,28 @@ def branch_and_bound(request: Request, engine: AdditiveEngine, clock: Clock, rul
     return _Search(request, engine, request.purse_of(engine.model.names), clock, rules).run()
 
 
-_GRIDS: WeakKeyDictionary[AdditiveEngine, dict[Features, dict[int, Grid]]] = WeakKeyDictionary()
+@dataclass
+class _Grids:
+    """The search's lattice, and those so many times finer, that were made for features in one order.
+
+    Attributes
+    ----------
+    made
+        The lattices.
+    pace
+        What making the last one took, in seconds, for each time that it is finer.
+    """
+
+    made: dict[int, Grid] = field(default_factory=dict)
+    pace: float = 0.0
 
 
-def _grids_of(engine: AdditiveEngine, features: Sequence[Feature]) -> dict[int, Grid]:
+_GRIDS: WeakKeyDictionary[AdditiveEngine, dict[Features, _Grids]] = WeakKeyDictionary()
+
+
+def _grids_of(engine: AdditiveEngine, features: Sequence[Feature]) -> _Grids:
     """Return the lattices that earlier searches of the same engine made for features in this order."""
-    return _GRIDS.setdefault(engine, {}).setdefault(tuple(feature.name for feature in features), {})
+    return _GRIDS.setdefault(engine, {}).setdefault(tuple(feature.name for feature in features), _Grids())
 
 
 class _Search:
@@ -248,6 +265,8 @@ class _Search:
             return
         countable = engine.countable(features)
         for times in () if threshold is not None else FINER[:2] if countable else FINER:
+            if not self._in_time(times):
+                return
             grid = self._grid(times)
             lower, upper = grid.losses(np.array([[feature.name in features for feature in self._features]]))
             yield Loss(float(lower[0]) - self._margin(times), float(upper[0]) + self._margin(times))
@@ -256,10 +275,16 @@ class _Search:
 
     def _grid(self, times: int) -> Grid:
         """Return the search's lattice, or one that is so many times finer."""
-        if times not in self._grids:
-            cells = times * cells_for(len(self._features))
-            self._grids[times] = make_grid(self._engine.model, self._features, cells, leeway=self._engine.leeway)
-        return self._grids[times]
+        grids = self._grids
+        if times not in grids.made:
+            cells, begin = times * cells_for(len(self._features)), time.monotonic()
+            grids.made[times] = make_grid(self._engine.model, self._features, cells, leeway=self._engine.leeway)
+            grids.pace = (time.monotonic() - begin) / times
+        return grids.made[times]
+
+    def _in_time(self, times: int) -> bool:
+        """Tell whether the search's lattice that is so many times finer can likely be made before the time is over."""
+        return times in self._grids.made or self._grids.pace * times <= self._clock.left
 
     def _margin(self, times: int) -> float:
         """Return to what the losses of that lattice are true."""

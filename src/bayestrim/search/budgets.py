@@ -34,7 +34,7 @@ ROUGH_CELLS = 1024
 """How fine the lattice is on which subsets are guessed to be good."""
 TRIED = 3
 """So many of the subsets that are known are tried first at each budget."""
-FILLED_IN = 0.25
+FILLED_IN = 0.15
 """So many seconds are spent on points that are not proved, once the time is over."""
 ENOUGH = 1e-12
 """How much more than enough is still enough: losses are sums of floats."""
@@ -65,12 +65,11 @@ class Known:
         return tuple(sorted(near, key=lambda features: (self.losses[features], features))[:TRIED])
 
 
-def guesses(request: Request, engine: Engine) -> Known:
+def guesses(request: Request, engine: Engine, clock: Clock) -> Known:
     """Return what removing features one by one leads to, cheaper and cheaper."""
     names, purse = candidates(request, engine)
-    evaluate = _estimates(request, engine, names)
-    swept = [(tuple(names[i] for i in np.flatnonzero(kept)), loss) for kept, loss in sweep(purse, evaluate)]
-    return Known(dict(swept))
+    swept = sweep(purse, _estimates(request, engine, names), lambda: clock.is_over() or clock.interrupted)
+    return Known({tuple(names[i] for i in np.flatnonzero(kept)): loss for kept, loss in swept})
 
 
 def _estimates(request: Request, engine: Engine, names: Features) -> Evaluate:
@@ -116,7 +115,7 @@ class Descent:
 
     def __post_init__(self) -> None:
         checkpoint = self.request.checkpoint
-        self._known = guesses(self.request, self.engine)
+        self._known = guesses(self.request, self.engine, self.clock)
         self._steps = Steps(self.request.problem, checkpoint)
         if checkpoint is not None:
             self.clock.earlier = checkpoint.seconds

@@ -111,12 +111,16 @@ class Contest:
         return self.ranking[self._wanted - 1].key
 
     def enter(self, features: Features, bound: float = 0.0) -> None:
-        """Enter a subset, of which a lower bound of the loss may be known, unless one like it was entered before."""
+        """Enter a subset, of which a lower bound of the loss may be known, unless one like it was entered before.
+
+        When there is no time left, no more is learnt about it than is known, unless too few were entered before.
+        """
         alike = self._alike(features)
         if alike not in self._seen:
             self._seen.add(alike)
             entry = Entry(features, Loss(max(0.0, bound), 1.0), self._narrowing(features), self._key(features))
-            self._narrow(entry)
+            if len(self._entries) < self._wanted or not self._hurried():
+                self._narrow(entry)
             self._entries.append(entry)
 
     def _narrow(self, entry: Entry) -> None:

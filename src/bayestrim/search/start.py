@@ -59,16 +59,19 @@ def swapped(
         kept, loss = neighbours[best], float(losses[best])
 
 
-def sweep(purse: Purse, evaluate: Evaluate) -> Iterator[tuple[npt.NDArray[np.bool_], float]]:
+def sweep(
+    purse: Purse, evaluate: Evaluate, is_over: Callable[[], bool] = never
+) -> Iterator[tuple[npt.NDArray[np.bool_], float]]:
     """Yield ever cheaper subsets with their losses: each leaves out what hurts least for what it saves.
 
-    The first keeps all that is affordable, or nearly; the last only what must be kept, and what is free.
+    The first keeps all that is affordable, or nearly; the last only what must be kept, and what is free, unless the
+    time is over before.
     """
-    kept = _remove(purse, evaluate)
+    kept = _remove(purse, evaluate, is_over)
     cheaper = replace(purse, budget=purse.price(purse.required), most=len(purse.costs))
     while True:
         yield kept, float(evaluate(kept[None])[0])
-        if cheaper.fits(kept[None])[0]:
+        if cheaper.fits(kept[None])[0] or is_over():
             return
         kept = _smaller(kept, cheaper, evaluate)
 

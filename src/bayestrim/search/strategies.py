@@ -136,7 +136,7 @@ def greedily(request: Request, engine: Engine, clock: Clock) -> Outcome:
         chosen = (tuple(names[i] for i in np.flatnonzero(subset)) for subset in subsets)
         return np.array([next(losses_of(request, engine, features)).upper for features in chosen])
 
-    return _one(request, engine, names, greedy(purse, losses), count)
+    return _one(request, engine, names, greedy(purse, losses, lambda: clock.is_over() or clock.interrupted), count)
 
 
 def by_information_gain(request: Request, engine: Engine, clock: Clock) -> Outcome:
