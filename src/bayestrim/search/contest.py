@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 
@@ -87,13 +88,19 @@ class Contest:
         self._gap = gap
         self._seen: set[Hashable] = set()
         self._entries: list[Entry] = []
+        self._limit = NO_LIMIT
         self.evaluations = 0
 
     @property
     def limit(self) -> float:
         """Only subsets of less loss than this can be among the best, or of as much loss and a lower key."""
-        uppers = sorted(entry.loss.upper for entry in self._entries)
-        return uppers[self._wanted - 1] if len(uppers) >= self._wanted else NO_LIMIT
+        return self._limit
+
+    def _lower_limit(self, entry: Entry) -> None:
+        """Keep the limit what it is by definition, now that this much is known of an entry's loss."""
+        if entry.loss.upper < self._limit:
+            uppers = heapq.nsmallest(self._wanted, (entry.loss.upper for entry in self._entries))
+            self._limit = uppers[-1] if len(uppers) == self._wanted else NO_LIMIT
 
     @property
     def ranking(self) -> list[Entry]:
@@ -119,13 +126,24 @@ class Contest:
         if alike not in self._seen:
             self._seen.add(alike)
             entry = Entry(features, Loss(max(0.0, bound), 1.0), self._narrowing(features), self._key(features))
-            if len(self._entries) < self._wanted or not self._hurried():
-                self._narrow(entry)
             self._entries.append(entry)
+            if len(self._entries) <= self._wanted or not self._hurried():
+                self._narrow(entry)
 
     def _narrow(self, entry: Entry) -> None:
         entry.narrow()
         self.evaluations += 1
+        self._lower_limit(entry)
+
+    def _possible(self) -> list[Entry]:
+        """Return the entries that may be among the best: by losing less than the limit, or as much and coming first."""
+        limit = self.limit
+        last = self.last_key if limit < NO_LIMIT and self._gap == 0 else -1
+        return [
+            e
+            for e in self._entries
+            if e.loss.lower < limit - self._gap or e.loss.upper <= limit or (e.loss.lower == limit and e.key < last)
+        ]
 
     def _undecided(self, entry: Entry) -> bool:
         """Tell whether it is open whether a loss is small enough."""
@@ -134,8 +152,7 @@ class Contest:
     def settle(self) -> None:
         """Narrow losses until the best are told from the rest, or nothing more can be learnt; drop the rest."""
         while True:
-            limit = self.limit
-            self._entries = [e for e in self._entries if e.loss.lower < limit - self._gap or e.loss.upper <= limit]
+            self._entries = self._possible()
             unsure = [e for e in self._entries if e.narrowing is not None]
             if len(self._entries) <= self._wanted == 1:
                 unsure = [e for e in unsure if self._undecided(e)]
