@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from random import Random
 from typing import Any
 
 import generators
 import numpy as np
 import pytest
+from test_lattice import naive_bayes
 from test_prices import check, constrained
 
+import bayestrim as bt
+from bayestrim.engines.independent import Feature
 from bayestrim.kernels.lattice import Order
 from bayestrim.purse import Purse
 from bayestrim.search import branch, coordinator
@@ -73,6 +77,64 @@ def test_saboteurs_are_caught(sabotage: Patch, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(branch, "greedy", no_start)
     sabotage(monkeypatch)
     assert caught()
+
+
+# The rule of equal features: where one is excluded, so are those after it that say and cost the same.
+
+GROUPS = branch._groups
+
+
+def twins(seed: int) -> bt.TrimProblem:
+    """Return a problem of two kinds of features, three of each: at other prices, with other set-ups, or fixed."""
+    random = Random(seed)
+    tables = [[[p, 1 - p], [q, 1 - q]] for p, q in ((0.9, 0.3), (0.2, 0.7))]
+    classifier = naive_bayes([tables[i % 2] for i in range(6)], prior=random.choice([0.3, 0.5]))
+    names = classifier.features
+    costs = {name: random.choice([1.0, 2.0, 3.0]) if seed % 3 == 0 else 1.0 for name in names}
+    setups = {"one": (2.0, random.sample(names, 3))} if seed % 3 == 1 else {}
+    fixed = random.sample(names, 2) if seed % 3 == 2 else []
+    return bt.TrimProblem(classifier, random.randint(1, 4), costs, "optimal", setups, fixed[:1], fixed[1:])
+
+
+TWINS = 90
+
+
+def blind_to_costs(features: Sequence[Feature], purse: Purse) -> list[int]:
+    """Take features for equal that only say the same, whatever they cost."""
+    return GROUPS(features, replace(purse, costs=(0,) * len(purse.costs)))
+
+
+def blind_to_set_ups(features: Sequence[Feature], purse: Purse) -> list[int]:
+    """Take features for equal that need other set-ups."""
+    return GROUPS(features, replace(purse, needs=(0,) * len(purse.needs)))
+
+
+def faults_with_twins() -> Iterator[int]:
+    """Yield which of the problems with equal features are answered wrongly."""
+    for seed in range(TWINS):
+        try:
+            check(twins(seed))
+        except AssertionError:
+            yield seed
+
+
+def test_equal_features_at_other_prices_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The real rule answers all problems rightly; and it is at work: with it, there are fewer nodes."""
+    monkeypatch.setattr(branch, "greedy", no_start)
+    assert not list(faults_with_twins())
+    with_rule = sum(bt.trim(twins(seed)).stats.nodes for seed in range(TWINS))
+    monkeypatch.setattr(branch, "_groups", lambda features, _: list(range(len(features))))
+    assert with_rule < sum(bt.trim(twins(seed)).stats.nodes for seed in range(TWINS))
+
+
+@pytest.mark.parametrize("blind", [blind_to_costs, blind_to_set_ups])
+def test_saboteurs_of_equal_features_are_caught(
+    blind: Callable[[Sequence[Feature], Purse], list[int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each takes features for equal that are not, and misses some problem's best choice."""
+    monkeypatch.setattr(branch, "greedy", no_start)
+    monkeypatch.setattr(branch, "_groups", blind)
+    assert next(faults_with_twins(), None) is not None
 
 
 def no_start(purse: Purse, *_: Any) -> np.typing.NDArray[np.bool_]:

@@ -40,11 +40,13 @@ FEWEST_CELLS, MOST_CELLS = 64, 2048
 
 
 def _groups(features: Sequence[Feature], purse: Purse) -> list[int]:
-    """Return for each feature the first that says and costs the same, needs the same set-ups and is as free to go."""
+    """Return for each feature the first that says and costs the same, and needs the same set-ups.
+
+    Which features are required, forbidden or free need not be told apart: all these are decided before the tree begins.
+    """
     first: dict[Hashable, int] = {}
-    fixed = dict.fromkeys(purse.required, "in") | dict.fromkeys(purse.forbidden, "out")
     return [
-        first.setdefault((feature.p.tobytes(), feature.q.tobytes(), cost, needs, fixed.get(i)), i)
+        first.setdefault((feature.p.tobytes(), feature.q.tobytes(), cost, needs), i)
         for i, (feature, cost, needs) in enumerate(zip(features, purse.costs, purse.needs, strict=True))
     ]
 
