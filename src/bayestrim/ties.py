@@ -68,6 +68,11 @@ class ExactPosteriors:
         The variables that instances observe, in the order of their columns.
     evidence
         States, by number, of variables observed in every instance.
+
+    Attributes
+    ----------
+    integers
+        The network's tables in integers, as far as they were needed.
     """
 
     def __init__(
@@ -82,13 +87,13 @@ class ExactPosteriors:
         self._target = target
         self._positive = positive_states
         self._evidence = evidence
-        self._tables = _IntegerTables(self._network)
+        self.integers = IntegerTables(self._network)
         self._features = tuple(features)
         self._masses = self._masses_of(features)
         self._stands_for: dict[str, IntArray] = {}
 
     def _masses_of(self, features: Sequence[str]) -> ClassMasses:
-        return ClassMasses(self._network, self._target, features, self._evidence, self._tables)
+        return ClassMasses(self._network, self._target, features, self._evidence, self.integers)
 
     def of(self, features: Sequence[str]) -> ExactPosteriors:
         """Return the same for instances that observe some of the features, sharing the integer tables."""
@@ -108,7 +113,7 @@ class ExactPosteriors:
         codes, which = distinct(self._merged(codes) if len(codes) > FEW else codes)
         found: list[Fraction | None] = [None] * len(codes)
         for rows, layout in self._masses.groups(codes):
-            bits = self._tables.bits(layout.families)
+            bits = self.integers.bits(layout.families)
             if bits is None or layout.plan.operations * (1 + bits / SHORT_BITS) > EXACT_OPERATIONS:
                 continue
             masses = self._masses(codes[rows])
@@ -135,10 +140,10 @@ class ExactPosteriors:
             states = range(len(self._network.variable(feature)))
             children = self._network.children(feature)
             first = list(states)
-            if self._tables.bits([feature, *children]) is not None:
-                own = np.moveaxis(self._tables[feature], -1, 0)
+            if self.integers.bits([feature, *children]) is not None:
+                own = np.moveaxis(self.integers[feature], -1, 0)
                 below = [
-                    np.moveaxis(self._tables[child], self._network.parents(child).index(feature), 0)
+                    np.moveaxis(self.integers[child], self._network.parents(child).index(feature), 0)
                     for child in children
                 ]
                 for state in states:
@@ -223,7 +228,7 @@ def float_at_most(number: Fraction) -> float:
     return near
 
 
-class _IntegerTables(Mapping[str, npt.NDArray[Any]]):
+class IntegerTables(Mapping[str, npt.NDArray[Any]]):
     """A network's tables as arrays of Python integers, each table scaled by a factor of its own."""
 
     def __init__(self, network: BayesianNetwork) -> None:

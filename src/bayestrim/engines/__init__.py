@@ -10,6 +10,7 @@ from weakref import WeakKeyDictionary
 
 from bayestrim.classifier import Classifier
 from bayestrim.continuous import GaussianNaiveBayes
+from bayestrim.engines.merged import MergedEngine
 from bayestrim.engines.relevance import relevant_features
 from bayestrim.engines.sampled import SampledEngine, endless
 from bayestrim.engines.sparse import SparseEngine
@@ -53,10 +54,11 @@ PLAIN_BYTES = 1 << 24
 """Bytes too few to ask the system how many are free."""
 SMALL_TABLE = 1 << 16
 """Up to so many instances, the joint table answers soonest, whatever the classifier."""
-ENGINES = ("additive", "table", "sparse", "sampled", "circuit")
+ENGINES = ("additive", "table", "merged", "sparse", "sampled", "circuit")
 """The names of all engines, the most capable first."""
 ASKED = {
     "circuit": "a compiled circuit makes the table of all instances",
+    "merged": "instances that cannot be told apart are merged",
     "sparse": "the most probable instances are listed",
     "sampled": "instances are drawn",
 }
@@ -175,6 +177,8 @@ def make_engine(
     memory = limits.memory if limits else None
     if choice.name == "sampled":
         return SampledEngine(classifier, limits.samples if limits else None, seed, choice.irrelevant, left)
+    if choice.name == "merged":
+        return MergedEngine(classifier, limits.samples if limits else None, memory, choice.irrelevant)
     if choice.name == "sparse":
         return SparseEngine(classifier, limits.samples if limits else None, memory, choice.irrelevant)
     if choice.name == "circuit":

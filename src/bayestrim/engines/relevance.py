@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
+
 from bayestrim.classifier import Classifier
 
 
@@ -26,18 +28,50 @@ def relevant_features(classifier: Classifier) -> tuple[str, ...]:
     >>> relevant_features(bt.Classifier(chain, "C", features=["B", "D"]).given({"A": "yes"}))
     ()
     """
-    network, target = classifier.network, classifier.target
+    reached = _reached(classifier, (classifier.target,), classifier.features, through=True)
+    return tuple(name for name in classifier.features if name in reached)
+
+
+def boundary(classifier: Classifier, targets: Collection[str], features: Sequence[str]) -> tuple[str, ...]:
+    """Return those of some features that the others do not shield from all targets, when all of them are observed.
+
+    Given these, the targets are independent of the other features: for the class as target, these alone decide. The
+    targets are not among the features.
+
+    Examples
+    --------
+    >>> import bayestrim as bt
+    >>> table = [[0.5, 0.5], [0.1, 0.9]]
+    >>> chain = bt.BayesianNetwork(
+    ...     [bt.Variable(name, ("yes", "no")) for name in "CAB"],
+    ...     {"A": ["C"], "B": ["A"]},
+    ...     {"C": [0.3, 0.7], "A": table, "B": table},
+    ... )
+    >>> classifier = bt.Classifier(chain, "C")
+    >>> boundary(classifier, "C", ["A", "B"]), boundary(classifier, "C", ["B"]), boundary(classifier, "CB", ["A"])
+    (('A',), ('B',), ('A',))
+    """
+    reached = _reached(classifier, targets, features, through=False)
+    return tuple(name for name in features if name in reached)
+
+
+def _reached(
+    classifier: Classifier, targets: Collection[str], features: Collection[str], *, through: bool
+) -> set[str]:
+    """Return what a path leads to from the targets, in the network described above; through features, or up to them."""
+    network = classifier.network
     single = {variable.name for variable in network.variables if len(variable) == 1}
-    known = {*classifier.evidence, *single} - {target}
+    known = {*classifier.evidence, *single} - {classifier.target}
     holding: dict[str, list[set[str]]] = {}
-    for name in network.ancestors([target, *classifier.features, *classifier.evidence]):
+    for name in network.ancestors([*targets, *features, *classifier.evidence]):
         family = {name, *network.parents(name)} - known
         for member in family:
             holding.setdefault(member, []).append(family)
-    reached, waiting = {target}, [target]
+    ends = frozenset() if through else frozenset(features)
+    reached, waiting = set(targets), list(targets)
     while waiting:
         for family in holding[waiting.pop()]:
             fresh = family - reached
             reached |= fresh
-            waiting += fresh
-    return tuple(name for name in classifier.features if name in reached)
+            waiting += fresh - ends
+    return reached

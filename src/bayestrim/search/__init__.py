@@ -15,6 +15,7 @@ from bayestrim.curve import BudgetCurve
 from bayestrim.engines import Engine, EngineChoice, choose, instead, make_engine
 from bayestrim.engines.additive import AdditiveEngine
 from bayestrim.engines.continuous import ContinuousEngine
+from bayestrim.engines.merged import MergedEngine
 from bayestrim.engines.sampled import SampledEngine
 from bayestrim.engines.sparse import SparseEngine
 from bayestrim.engines.table import TableEngine
@@ -387,7 +388,7 @@ def _result(request: Request, engine: Engine, outcome: Outcome, clock: Clock) ->
     irrelevant: Features = ()
     if isinstance(engine, AdditiveEngine | ContinuousEngine):
         irrelevant = tuple(name for name in problem.classifier.features if name not in engine.model.names)
-    elif isinstance(engine, TableEngine | SparseEngine | SampledEngine):
+    elif isinstance(engine, TableEngine | SparseEngine | MergedEngine | SampledEngine):
         irrelevant = engine.irrelevant
     bound = min(1.0, bound)
     clock.finish(choices[0].features, choices[0].agreement.lower, bound, outcome.evaluations, outcome.nodes)

@@ -1,19 +1,26 @@
-"""Branch and bound over listed instances, for feature spaces that no table holds.
+"""Branch and bound over listed instances, or over classes of them, for feature spaces that no table holds.
 
 What a subset gets wrong of the listed instances bounds its loss from below, and no subset's loss is less than the least
 of these. So the search finds the subset that is best for what is listed, and proves that. The rest comes in at the end:
-the subset loses at most that much more, so that it is within the rest of the best of all.
+the subset loses at most that much more, so that it is within the rest of the best of all. Over classes of all instances
+(the merged engine) there is no rest.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
 
 from bayestrim.engines.fine import Loss
-from bayestrim.engines.sparse import Cells, SparseEngine
+from bayestrim.engines.merged import MergedEngine
+from bayestrim.engines.sparse import SparseEngine
+from bayestrim.errors import TooLargeError
+from bayestrim.network import BayesianNetwork
 from bayestrim.purse import Purse
-from bayestrim.search.contest import Contest, Features
+from bayestrim.result import Interval
+from bayestrim.search.contest import Contest, Features, Narrowing
 from bayestrim.search.coordinator import Coordinator
 from bayestrim.search.events import Clock
 from bayestrim.search.plan import Node, Slice
@@ -22,7 +29,27 @@ from bayestrim.search.run import Outcome, Request
 ROUNDING = 2.5e-13
 """Losses that differ by less are equal: their sums are not more exact."""
 
+SLICE = 0.25
+"""A slice stops after so many seconds: where evaluations take long, they are not counted but timed."""
+
 Places = tuple[int, ...]
+
+
+class Bounded(Protocol):
+    """Some features, and what is known of the loss of all their subsets."""
+
+    @property
+    def loss(self) -> float:
+        """A lower bound of the loss of all subsets."""
+        ...
+
+    def keeping(self, features: Iterable[str]) -> Bounded:
+        """Return the same for some of the features."""
+        ...
+
+    def __len__(self) -> int:
+        """Return what tells it from others about the same features."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -34,34 +61,38 @@ class _Branch:
     kept, open
         The places of the features that are kept, and of those that may yet be.
     cells
-        The listed instances of both.
+        What is known about both together.
     bound
         A lower bound of the loss of every subset below.
     """
 
     kept: Places
     open: Places
-    cells: Cells
+    cells: Bounded
     bound: float
 
 
 @dataclass(frozen=True)
 class SparsePlan:
-    """The tree of all affordable subsets of some features, over listed instances (see `Plan`).
+    """The tree of all affordable subsets of some features, over listed instances or classes of them (see `Plan`).
 
     Attributes
     ----------
     cells
-        The instances; their features come in the order in which the tree decides them.
+        The instances of all features.
     names_in_order
         The features in that order.
     purse
         What may be bought; its places are those of this order.
+    twins
+        For each feature the first that is like it in everything, itself if there is none: of such, the first ones are
+        as good as any, so that where one is left out, so are those that follow. Empty where that is not known.
     """
 
-    cells: Cells
+    cells: Bounded
     names_in_order: Features
     purse: Purse
+    twins: Places = ()
 
     def root(self) -> Node:
         """Return the whole tree: what is required is kept."""
@@ -73,7 +104,8 @@ class SparsePlan:
         kept = self._places(node.included)
         waiting = [self._narrowed(kept, range(node.position, len(self.names_in_order)), self.cells)]
         found, evaluations, nodes = [], 1, 0
-        while waiting and evaluations < max(2, most):
+        until = time.monotonic() + SLICE
+        while waiting and evaluations < max(2, most) and (evaluations < 2 or time.monotonic() < until):
             branch = waiting.pop()
             nodes += 1
             if branch.bound >= limit:
@@ -82,13 +114,14 @@ class SparsePlan:
                 found.append((self._number(branch.kept), branch.bound))
                 continue
             first, *others = branch.open
-            without = self._narrowed(branch.kept, others, branch.cells)
+            unlike = [place for place in others if not self.twins or self.twins[place] != self.twins[first]]
+            without = self._narrowed(branch.kept, unlike, branch.cells)
             with_it = self._narrowed((*branch.kept, first), others, branch.cells)
             evaluations += (without.cells is not branch.cells) + (with_it.cells is not branch.cells)
             waiting += [without, with_it]
         return Slice(found, [self._node(branch) for branch in waiting], evaluations, nodes)
 
-    def _narrowed(self, kept: Places, places: Sequence[int], cells: Cells) -> _Branch:
+    def _narrowed(self, kept: Places, places: Sequence[int], cells: Bounded) -> _Branch:
         """Return the branch that keeps some features and may keep those of others that can still be paid for."""
         still = tuple(i for i in places if i not in kept and self.purse.affords((*kept, i)))
         fewer = cells.keeping(self.names_in_order[i] for i in (*kept, *still))
@@ -116,7 +149,7 @@ class SparsePlan:
 
     def identity(self) -> object:
         """Return what another run must share to go on from this one's open nodes."""
-        return ["sparse", list(self.names_in_order), len(self.cells)]
+        return ["sparse", list(self.names_in_order), len(self.cells), list(self.twins)]
 
 
 def sparse_search(request: Request, engine: SparseEngine, clock: Clock) -> Outcome:
@@ -129,19 +162,57 @@ def sparse_search(request: Request, engine: SparseEngine, clock: Clock) -> Outco
         listed = float((engine.cells.positive + engine.cells.negative).sum())
         yield Loss(max(0.0, listed - high), max(0.0, listed - low))
 
+    outcome = _searched(plan, request, clock, narrowing, [_start(plan)])
+    if not engine.rest:
+        return outcome
+    # What was ruled out loses no less than the last of the best, of what is listed.
+    lower = min(outcome.lower, *(loss.upper for loss in outcome.losses))
+    losses = [Loss(loss.lower, min(1.0, loss.upper + engine.rest)) for loss in outcome.losses]
+    return replace(outcome, losses=losses, lower=lower)
+
+
+def merged_search(request: Request, engine: MergedEngine, clock: Clock) -> Outcome:
+    """Find the best affordable subsets over classes of instances, and prove that they are."""
+    forward = _Forward(request, engine, clock)
+    order = forward.order()
+    purse = request.purse_of(order)
+    twins = _twins(request.problem.classifier.network, order, purse) if request.wanted == 1 else ()
+    plan = SparsePlan(engine.whole.keeping(order), order, purse, twins)
+
+    def narrowing(features: Features) -> Iterator[Loss]:
+        threshold = request.threshold
+        try:
+            value = engine.maa(features).value if threshold is None else engine.eca(features, threshold)
+        except TooLargeError:  # then nothing is known, and nothing proved
+            value = Interval(0.0, 1.0, "certified")
+        yield Loss(1 - value.upper, 1 - value.lower)
+
+    return _searched(plan, request, clock, narrowing, forward.found)
+
+
+def _searched(
+    plan: SparsePlan,
+    request: Request,
+    clock: Clock,
+    narrowing: Narrowing,
+    starts: Sequence[Features],
+) -> Outcome:
+    """Search a tree from some subsets on."""
     contest = Contest(request.wanted, narrowing, plan.number, plan.number, request.enough)
-    for features in (plan.names(plan.root().included), _start(plan), *request.seeds):
+    for features in (plan.names(plan.root().included), *starts, *request.seeds):
         contest.enter(plan.names(plan.number(features)))
     contest.settle()
     coordinator = Coordinator(plan, contest, request, clock)
     reason = coordinator.run()
     best = contest.ranking[: request.wanted]
-    lower = coordinator.lower
-    if engine.rest:  # what was ruled out loses no less than the last of the best, of what is listed
-        lower = min(lower, *(entry.loss.upper for entry in best))
-    losses = [Loss(entry.loss.lower, min(1.0, entry.loss.upper + engine.rest)) for entry in best]
-    evaluations = coordinator.evaluations + contest.evaluations
-    return Outcome([entry.features for entry in best], losses, lower, reason, evaluations, coordinator.nodes)
+    return Outcome(
+        [entry.features for entry in best],
+        [entry.loss for entry in best],
+        coordinator.lower,
+        reason,
+        coordinator.evaluations + contest.evaluations,
+        coordinator.nodes,
+    )
 
 
 def _plan_of(request: Request, engine: SparseEngine, clock: Clock) -> SparsePlan:
@@ -174,3 +245,58 @@ def _start(plan: SparsePlan) -> Features:
         if place not in kept and plan.purse.affords((*kept, place)):
             kept = (*kept, place)
     return tuple(plan.names_in_order[place] for place in kept)
+
+
+class _Forward:
+    """Takes features one by one, each time the one that helps most; the order is the tree's.
+
+    Attributes
+    ----------
+    found
+        The subset that this ends with, if any.
+    """
+
+    def __init__(self, request: Request, engine: MergedEngine, clock: Clock) -> None:
+        self._request, self._engine, self._clock = request, engine, clock
+        self._purse = request.purse_of(engine.features)
+        self.found: list[Features] = []
+
+    def order(self) -> Features:
+        """Return the features, those that are required first."""
+        names, purse = self._engine.features, self._purse
+        kept: Places = purse.required
+        free = [place for place in range(len(names)) if place not in (*kept, *purse.forbidden)]
+        losses = dict.fromkeys(free, 1.0)
+        while True:
+            can = [place for place in free if place not in kept and purse.affords((*kept, place))]
+            for place in can:
+                if self._clock.is_over() or self._clock.interrupted:
+                    break
+                losses[place] = self._loss((*kept, place))
+            else:
+                if can:
+                    kept = (*kept, min(can, key=lambda place: losses[place]))
+                    continue
+            break
+        if purse.affords(kept):
+            self.found = [tuple(names[place] for place in kept)]
+        rest = sorted((place for place in free if place not in kept), key=lambda place: losses[place])
+        return tuple(names[place] for place in (*kept, *rest))
+
+    def _loss(self, kept: Places) -> float:
+        try:
+            return 1 - self._engine.mpa([self._engine.features[place] for place in kept]).lower
+        except TooLargeError:
+            return 1.0
+
+
+def _twins(network: BayesianNetwork, names: Features, purse: Purse) -> Places:
+    """Return for each feature the first one with the same parents, table and price, and no children either."""
+    first: dict[object, int] = {}
+    twins = []
+    for place, name in enumerate(names):
+        table = network.table(name)
+        key: object = (network.parents(name), table.shape, table.tobytes(), purse.costs[place], purse.needs[place])
+        alone = network.children(name) or place in purse.required
+        twins.append(place if alone else first.setdefault(key, place))
+    return tuple(twins)

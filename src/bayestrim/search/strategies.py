@@ -12,6 +12,7 @@ from bayestrim.engines import Engine
 from bayestrim.engines.additive import AdditiveEngine
 from bayestrim.engines.continuous import ContinuousEngine
 from bayestrim.engines.fine import Loss
+from bayestrim.engines.merged import MergedEngine
 from bayestrim.engines.sampled import SampledEngine
 from bayestrim.engines.sparse import SparseEngine
 from bayestrim.engines.table import TableEngine
@@ -25,7 +26,7 @@ from bayestrim.search.events import Clock
 from bayestrim.search.general import table_search
 from bayestrim.search.run import Outcome, Request
 from bayestrim.search.sampled import sampled_search
-from bayestrim.search.sparse import sparse_search
+from bayestrim.search.sparse import merged_search, sparse_search
 from bayestrim.search.start import by_rank, greedy, information_gain
 from bayestrim.trimming import StopReason
 
@@ -42,7 +43,7 @@ def candidates(request: Request, engine: Engine) -> tuple[Features, Purse]:
     names = request.problem.classifier.features
     if isinstance(engine, AdditiveEngine | ContinuousEngine):
         names = engine.model.names
-    elif isinstance(engine, TableEngine | SparseEngine | SampledEngine):
+    elif isinstance(engine, TableEngine | SparseEngine | MergedEngine | SampledEngine):
         names = engine.features
     return names, request.purse_of(names)
 
@@ -68,6 +69,8 @@ def branch(request: Request, engine: Engine, clock: Clock) -> Outcome:
         return sampled_search(request, engine, clock)
     if isinstance(engine, SparseEngine):
         return sparse_search(request, engine, clock)
+    if isinstance(engine, MergedEngine):
+        return merged_search(request, engine, clock)
     assert isinstance(engine, TableEngine)
     return table_search(request, engine, clock)
 
