@@ -178,7 +178,7 @@ def make_engine(
     if choice.name == "sampled":
         return SampledEngine(classifier, limits.samples if limits else None, seed, choice.irrelevant, left)
     if choice.name == "merged":
-        return MergedEngine(classifier, limits.samples if limits else None, memory, choice.irrelevant)
+        return MergedEngine(classifier, limits.samples if limits else None, memory, choice.irrelevant, left)
     if choice.name == "sparse":
         return SparseEngine(classifier, limits.samples if limits else None, memory, choice.irrelevant)
     if choice.name == "circuit":

@@ -9,7 +9,8 @@ otherwise instances are merged into classes (see `bayestrim.engines.merging`).
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -19,12 +20,13 @@ import numpy.typing as npt
 from bayestrim import ties
 from bayestrim.classifier import Classifier
 from bayestrim.engines.cut import EQUAL, Posteriors, cut_sides
-from bayestrim.engines.merging import Classes, Merging
+from bayestrim.engines.merging import Classes, Merging, OutOfTimeError
 from bayestrim.engines.relevance import boundary
+from bayestrim.engines.sampled import endless
 from bayestrim.engines.table import TableEngine
 from bayestrim.errors import TooLargeError
 from bayestrim.inference import probabilities
-from bayestrim.network import FloatArray
+from bayestrim.network import BayesianNetwork, FloatArray
 from bayestrim.result import Interval, MaxAgreement
 from bayestrim.rows import IntArray
 
@@ -32,7 +34,7 @@ BoolArray = npt.NDArray[np.bool_]
 
 MOST = 1 << 16
 """The most classes that are told apart, if it is not said how many."""
-TABLED = 1 << 18
+TABLED = 1 << 21
 """Up to so many instances, one table holds them all."""
 MOST_EXACT = 1 << 12
 """The most classes that are told apart in exact arithmetic."""
@@ -57,6 +59,15 @@ class MergedEngine:
         The bytes allowed for a table, by default half of what is free.
     irrelevant
         Features that are known not to matter.
+    left
+        Tells how many seconds are left for bounds; what the engine is asked for otherwise takes the time it takes.
+
+    Attributes
+    ----------
+    deciding
+        The features that decide: the others do not matter to whoever sees these.
+    told_apart
+        How many classes their instances form (or how many there are, where they are few).
     """
 
     name = "merged"
@@ -67,28 +78,33 @@ class MergedEngine:
         most: int | None = None,
         memory: int | None = None,
         irrelevant: Sequence[str] = (),
+        left: Callable[[], float] = endless,
     ) -> None:
         # It must not hold the classifier itself, whose life bounds its own (see `engine_for`): a copy is held instead.
         several = [variable.name for variable in classifier.feature_variables if len(variable) > 1]
         self.features = tuple(name for name in several if name not in irrelevant)
         self.irrelevant = tuple(name for name in classifier.features if name not in self.features)
-        self._most, self._memory = most or MOST, memory
+        self._most, self._memory, self._left = most or MOST, memory, left
         self._classifier = classifier.restricted(self.features)
         network, target, evidence = classifier.network, classifier.target, classifier.evidence_codes
         self._merging = Merging(network, target, evidence, probabilities(network))
         self._integers = Merging(network, target, evidence, self._classifier.exact_posteriors.integers, exact=True)
         self._values: dict[tuple[str, ...], list[Fraction] | None] = {}
-        self._bounds: dict[tuple[str, ...], float] = {}
+        self._bounds: dict[tuple[str, ...], float | None] = {}
         self.deciding = boundary(self._classifier, (target,), self.features)
-        self.tie_mass = self._judge(()).tie_mass
+        self._kind = dict(zip(self.features, _kinds(network, self.features), strict=True))
+        everything = self._judge(())
+        self.tie_mass = everything.tie_mass
+        self.told_apart = everything.told_apart if isinstance(everything, _Groups) else len(everything.decided.positive)
 
-    def _judge(self, kept: Sequence[str]) -> TableEngine | _Groups:
+    def _judge(self, kept: tuple[str, ...], left: Callable[[], float] = endless) -> TableEngine | _Groups:
         """Return what answers questions about some kept features, none of them shielded by others."""
         others = tuple(name for name in self.deciding if name not in kept)
         classifier = self._classifier.restricted((*kept, *others))
         if math.prod(len(variable) for variable in classifier.feature_variables) <= TABLED:
             return TableEngine(classifier, self._memory)
-        return _Groups(self, kept, others)
+        classes = self._merging.run(kept, others, self._most, left)
+        return _Groups(self, classes, kept, others)
 
     def needed(self, features: Collection[str]) -> tuple[str, ...]:
         """Return those of some features that the others do not shield from the class and from what else decides."""
@@ -111,26 +127,39 @@ class MergedEngine:
         kept = self.needed(features)
         return self._judge(kept).maa(kept)
 
-    def bound(self, features: Collection[str]) -> float:
-        """Return a lower bound of the loss of some features and of all their subsets: 0 where that takes too long."""
-        kept = self.needed(features)
+    def bound(self, features: Collection[str]) -> float | None:
+        """Return a lower bound of the loss of some features and of all their subsets; None where that takes too long."""
+        kept = self.needed(self._first_of_each_kind(features))
         if kept not in self._bounds:
             if len(self._bounds) >= REMEMBERED:
                 self._bounds.clear()
             try:
-                self._bounds[kept] = max(0.0, 1 - self._judge(kept).mpa(kept).upper)
+                self._bounds[kept] = max(0.0, 1 - self._judge(kept, self._left).mpa(kept).upper)
+            except OutOfTimeError:
+                return None
             except TooLargeError:
-                self._bounds[kept] = 0.0
+                self._bounds[kept] = None
         return self._bounds[kept]
+
+    def _first_of_each_kind(self, features: Collection[str]) -> set[str]:
+        """Return as many features of each kind as there are among some: the first ones are as good as any."""
+        counts = Counter(self._kind[name] for name in features)
+        chosen = set()
+        for name in self.features:
+            if counts[self._kind[name]] > 0:
+                counts[self._kind[name]] -= 1
+                chosen.add(name)
+        return chosen
+
+    def twins(self, names: Sequence[str], apart: Sequence[object]) -> tuple[int, ...]:
+        """Return for each of some features the place of the first that is of the same kind, and not to be told apart."""
+        first: dict[object, int] = {}
+        return tuple(first.setdefault((self._kind[n], apart[i]), i) for i, n in enumerate(names))
 
     @property
     def whole(self) -> Subset:
         """All features, as the search takes them."""
         return Subset(self, self.features)
-
-    def classes(self, kept: Sequence[str], others: Sequence[str]) -> Classes:
-        """Return the classes of instances, for kept features and others that decide."""
-        return self._merging.run(kept, others, self._most)
 
     def sides(self, rows: npt.NDArray[np.float64]) -> FloatArray:
         """Return the shares of positive and negative states, [2, rows]."""
@@ -186,6 +215,13 @@ class MergedEngine:
         return np.where(near, verdicts.pop(), decided), np.zeros_like(near), near
 
 
+def _kinds(network: BayesianNetwork, names: Sequence[str]) -> list[object]:
+    """Return what features share that may stand in for each other: their parents and table, and no children."""
+    return [
+        name if network.children(name) else (network.parents(name), network.table(name).tobytes()) for name in names
+    ]
+
+
 @dataclass(frozen=True)
 class Subset:
     """Some features, and what every subset of them loses at least."""
@@ -205,7 +241,7 @@ class Subset:
     @property
     def loss(self) -> float:
         """A lower bound of the loss of all subsets."""
-        return self.engine.bound(self.features)
+        return self.engine.bound(self.features) or 0.0
 
 
 class _Groups:
@@ -215,14 +251,17 @@ class _Groups:
     ----------
     tie_mass
         The probability of the tie band.
+    told_apart
+        How many classes of instances there are.
     """
 
-    def __init__(self, engine: MergedEngine, kept: tuple[str, ...], others: tuple[str, ...]) -> None:
+    def __init__(
+        self, engine: MergedEngine, classes: Classes, kept: tuple[str, ...], others: tuple[str, ...]
+    ) -> None:
         self._engine, self._kept = engine, kept
-        classes = engine.classes(kept, others)
         shares = engine.sides(classes.rows)
         decided, unsure, near = engine.decide(*(classes.mass * shares), (*kept, *others), engine.threshold)
-        self.tie_mass = float(classes.mass[near].sum())
+        self.tie_mass, self.told_apart = float(classes.mass[near].sum()), len(classes.mass)
 
         def sums(mass: FloatArray) -> FloatArray:
             return np.bincount(classes.group, mass).astype(float)

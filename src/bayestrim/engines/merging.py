@@ -21,10 +21,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bayestrim.errors import TooLargeError
+from bayestrim.engines.sampled import endless
+from bayestrim.errors import ImpossibleEvidenceError, TooLargeError
 from bayestrim.inference import known_states
 from bayestrim.network import BayesianNetwork
-from bayestrim.rows import IntArray, distinct
+from bayestrim.rows import IntArray
 
 Array = npt.NDArray[Any]
 BoolArray = npt.NDArray[np.bool_]
@@ -35,14 +36,20 @@ TRIES = 4
 """Orders of elimination that are compared."""
 NOISE = 0.3
 """By how much the costs of an order are disturbed when another is looked for."""
-MOST_NUMBERS = 1 << 25
+MOST_NUMBERS = 1 << 23
 """The most numbers in the messages of all classes together."""
 IMPOSSIBLE = -800.0
 """What counts as the logarithm of zero."""
 ROUNDS = 16
 """How often those among near ones that differ from the first are compared anew; after that, they stay apart."""
+MOST_LABEL = 1 << 40
+"""The largest number that says which states later tables need."""
 GOLDEN = 0.6180339887498949
 """Multiples of it are spread evenly, but for whole numbers: they tell labels apart in the signs of groups."""
+
+
+class OutOfTimeError(TooLargeError):
+    """The time was up before all instances were merged."""
 
 
 @dataclass(frozen=True)
@@ -194,7 +201,9 @@ class Merging:
         self._known = known_states(network, target, evidence)
         self._plans: dict[frozenset[str], tuple[Stage, ...]] = {}
 
-    def run(self, kept: Sequence[str], others: Sequence[str], most: int) -> Classes:
+    def run(
+        self, kept: Sequence[str], others: Sequence[str], most: int, left: Callable[[], float] = endless
+    ) -> Classes:
         """Return the classes of instances of some features; refuse to tell more than so many apart.
 
         Parameters
@@ -205,13 +214,15 @@ class Merging:
             Further features that the original classifier decides by.
         most
             How many classes there may be at a time.
+        left
+            Tells how many seconds are left.
         """
         names = self._network.ancestors([self.target, *kept, *others, *self._evidence])
         families = {name: self._family(name) for name in self._network.topological_order if name in names}
         plan = self._plans.get(frozenset(names))
         if plan is None:
             plan = self._plans[frozenset(names)] = plan_stages(families, self.sizes, self.target)
-        return _Walk(self, families, kept, others, most).run(plan)
+        return _Walk(self, families, kept, others, most).run(plan, left)
 
     def _family(self, name: str) -> tuple[str, ...]:
         return tuple(member for member in (*self._network.parents(name), name) if member not in self._known)
@@ -248,9 +259,11 @@ class _Walk:
         self._random = np.random.default_rng(0)
         self._widest = 1
 
-    def run(self, plan: Sequence[Stage]) -> Classes:
+    def run(self, plan: Sequence[Stage], left: Callable[[], float]) -> Classes:
         """Go through all stages."""
         for stage in plan:
+            if left() <= 0:
+                raise OutOfTimeError("there was no time to merge instances")
             for name in stage.tables:
                 self._multiply(name)
             if stage.gone is not None:
@@ -293,6 +306,8 @@ class _Walk:
         """Make one class of those that cannot be told apart any more."""
         total = self._message.rows.sum(axis=1)
         mass = self._mass * (total / (self._base * self._scale)).astype(float)
+        if not mass.max() > 0:
+            raise ImpossibleEvidenceError("the evidence has probability zero")
         self._mass, self._scale = mass / mass.max(), 1
         self._take(np.flatnonzero(self._mass > 0))
         rows = self._message.rows
@@ -305,7 +320,7 @@ class _Walk:
             if self._kept:
                 self._join(*self._alike_groups())
         self._base = self._message.rows.sum(axis=1)
-        self._group = np.unique(self._group, return_inverse=True)[1].reshape(-1)
+        self._group = np.cumsum(np.bincount(self._group) > 0)[self._group] - 1
         self._widest = max(self._widest, len(self._mass))
         if len(self._mass) > self._most:
             raise TooLargeError(f"more than {self._most:,} classes of instances have to be told apart")
@@ -315,12 +330,19 @@ class _Walk:
         mass = self._mass
         self._mass = np.zeros_like(mass)
         np.add.at(self._mass, into, mass[classes])
-        self._take(np.unique(into))
+        left = np.zeros(len(mass), dtype=bool)
+        left[into] = True
+        self._take(np.flatnonzero(left))
 
     def _label(self) -> IntArray:
         """Return a number for each class that says which states later tables need."""
-        columns = [np.zeros(len(self._mass), dtype=np.int64), *self._labels.values()]
-        return distinct(np.stack(columns, axis=1))[1]
+        label = np.zeros(len(self._mass), dtype=np.int64)
+        for name, states in self._labels.items():
+            size = self._given.sizes[name]
+            if len(label) and int(label.max()) > MOST_LABEL // size:
+                label = np.unique(label, return_inverse=True)[1].reshape(-1)
+            label = label * size + states
+        return label
 
     def _proportional_integers(self) -> tuple[IntArray, IntArray]:
         """Return all classes, and for each the first one of the same message."""

@@ -17,7 +17,6 @@ from bayestrim.engines.fine import Loss
 from bayestrim.engines.merged import MergedEngine
 from bayestrim.engines.sparse import SparseEngine
 from bayestrim.errors import TooLargeError
-from bayestrim.network import BayesianNetwork
 from bayestrim.purse import Purse
 from bayestrim.result import Interval
 from bayestrim.search.contest import Contest, Features, Narrowing
@@ -176,7 +175,8 @@ def merged_search(request: Request, engine: MergedEngine, clock: Clock) -> Outco
     forward = _Forward(request, engine, clock)
     order = forward.order()
     purse = request.purse_of(order)
-    twins = _twins(request.problem.classifier.network, order, purse) if request.wanted == 1 else ()
+    prices = list(zip(purse.costs, purse.needs, (i in purse.required for i in range(len(order))), strict=True))
+    twins = engine.twins(order, prices) if request.wanted == 1 else ()
     plan = SparsePlan(engine.whole.keeping(order), order, purse, twins)
 
     def narrowing(features: Features) -> Iterator[Loss]:
@@ -284,19 +284,6 @@ class _Forward:
         return tuple(names[place] for place in (*kept, *rest))
 
     def _loss(self, kept: Places) -> float:
-        try:
-            return 1 - self._engine.mpa([self._engine.features[place] for place in kept]).lower
-        except TooLargeError:
-            return 1.0
-
-
-def _twins(network: BayesianNetwork, names: Features, purse: Purse) -> Places:
-    """Return for each feature the first one with the same parents, table and price, and no children either."""
-    first: dict[object, int] = {}
-    twins = []
-    for place, name in enumerate(names):
-        table = network.table(name)
-        key: object = (network.parents(name), table.shape, table.tobytes(), purse.costs[place], purse.needs[place])
-        alone = network.children(name) or place in purse.required
-        twins.append(place if alone else first.setdefault(key, place))
-    return tuple(twins)
+        """Return what the best rule for some features loses, and 1 where that is not known."""
+        loss = self._engine.bound([self._engine.features[place] for place in kept])
+        return 1.0 if loss is None else loss
