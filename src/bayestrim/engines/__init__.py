@@ -174,18 +174,21 @@ def make_engine(
         model = _independent(classifier)
         assert model is not None
         return AdditiveEngine(classifier, model, left)
-    memory = limits.memory if limits else None
-    if choice.name == "sampled":
-        return SampledEngine(classifier, limits.samples if limits else None, seed, choice.irrelevant, left)
-    if choice.name == "merged":
-        return MergedEngine(classifier, limits.samples if limits else None, memory, choice.irrelevant, left)
-    if choice.name == "sparse":
-        return SparseEngine(classifier, limits.samples if limits else None, memory, choice.irrelevant)
-    if choice.name == "circuit":
+    memory, most = (limits.memory, limits.samples) if limits else (None, None)
+
+    def circuit() -> Engine:
         from bayestrim.engines.circuit import CircuitEngine  # noqa: PLC0415  (it needs an extra)
 
         return CircuitEngine(classifier, memory, choice.irrelevant)
-    return TableEngine(classifier, memory, choice.irrelevant)
+
+    makers: dict[str, Callable[[], Engine]] = {
+        "table": lambda: TableEngine(classifier, memory, choice.irrelevant),
+        "merged": lambda: MergedEngine(classifier, most, memory, choice.irrelevant, left),
+        "sparse": lambda: SparseEngine(classifier, most, memory, choice.irrelevant),
+        "sampled": lambda: SampledEngine(classifier, most, seed, choice.irrelevant, left),
+        "circuit": circuit,
+    }
+    return makers[choice.name]()
 
 
 def instead(choice: EngineChoice, error: MemoryError) -> EngineChoice:

@@ -128,7 +128,7 @@ class MergedEngine:
         return self._judge(kept).maa(kept)
 
     def bound(self, features: Collection[str]) -> float | None:
-        """Return a lower bound of the loss of some features and of all their subsets; None where that takes too long."""
+        """Return a lower bound of the loss of some features and all their subsets; None where that takes too long."""
         kept = self.needed(self._first_of_each_kind(features))
         if kept not in self._bounds:
             if len(self._bounds) >= REMEMBERED:
@@ -152,7 +152,7 @@ class MergedEngine:
         return chosen
 
     def twins(self, names: Sequence[str], apart: Sequence[object]) -> tuple[int, ...]:
-        """Return for each of some features the place of the first that is of the same kind, and not to be told apart."""
+        """Return for each feature the place of the first of the same kind, of those that nothing else tells apart."""
         first: dict[object, int] = {}
         return tuple(first.setdefault((self._kind[n], apart[i]), i) for i, n in enumerate(names))
 
@@ -164,7 +164,8 @@ class MergedEngine:
     def sides(self, rows: npt.NDArray[np.float64]) -> FloatArray:
         """Return the shares of positive and negative states, [2, rows]."""
         states = self._classifier.positive_states
-        return np.stack([rows[:, states].sum(axis=1), rows[:, ~states].sum(axis=1)]) / rows.sum(axis=1)
+        both = np.stack([rows[:, states].sum(axis=1), rows[:, ~states].sum(axis=1)])
+        return np.asarray(both / rows.sum(axis=1))
 
     @property
     def threshold(self) -> float:
@@ -196,19 +197,20 @@ class MergedEngine:
         return sorted({Fraction(int(positive), int(total)) for positive, total in pairs})
 
     def decide(
-        self, positive: FloatArray, negative: FloatArray, features: Sequence[str], threshold: float
+        self, sides: FloatArray, features: Sequence[str], threshold: float
     ) -> tuple[BoolArray, BoolArray, BoolArray]:
         """Return decisions about classes of instances, which are unsure, and which lie in the tie band.
 
-        In the band, what exact arithmetic says of all instances of the features that lie there is said of each.
+        The classes have Pr(positive, instance) and Pr(negative, instance), up to a factor, as [2, classes]. In
+        the band, what exact arithmetic says of all instances of the features that lie there is said of each.
         """
         exact = self._classifier.exact_posteriors
-        decided, near = exact.decide_in_floats(positive, negative, threshold)
+        decided, near = exact.decide_in_floats(sides[0], sides[1], threshold)
         if not near.any():
             return decided, near, near
         limit, values = ties.as_written(threshold), self.values(features) or []
-        sides = np.array([[float(value), float(1 - value)] for value in values]).reshape(-1, 2).T
-        close = ties.decide_in_floats(sides[0], sides[1], threshold, 2 * self.band)[1]
+        shares = np.array([[float(value), float(1 - value)] for value in values]).reshape(-1, 2)
+        close = ties.decide_in_floats(shares[:, 0], shares[:, 1], threshold, 2 * self.band)[1]
         verdicts = {value >= limit for value, inside in zip(values, close, strict=True) if inside}
         if len(verdicts) != 1:
             return decided, near, near
@@ -255,12 +257,10 @@ class _Groups:
         How many classes of instances there are.
     """
 
-    def __init__(
-        self, engine: MergedEngine, classes: Classes, kept: tuple[str, ...], others: tuple[str, ...]
-    ) -> None:
+    def __init__(self, engine: MergedEngine, classes: Classes, kept: tuple[str, ...], others: tuple[str, ...]) -> None:
         self._engine, self._kept = engine, kept
         shares = engine.sides(classes.rows)
-        decided, unsure, near = engine.decide(*(classes.mass * shares), (*kept, *others), engine.threshold)
+        decided, unsure, near = engine.decide(classes.mass * shares, (*kept, *others), engine.threshold)
         self.tie_mass, self.told_apart = float(classes.mass[near].sum()), len(classes.mass)
 
         def sums(mass: FloatArray) -> FloatArray:
@@ -283,7 +283,7 @@ class _Groups:
 
     def eca(self, _: Sequence[str], threshold: float) -> Interval:
         """Return the agreement with a threshold of the kept features' posterior."""
-        positive, unsure, _ = self._engine.decide(*self._sides, self._kept, threshold)
+        positive, unsure = self._engine.decide(self._sides, self._kept, threshold)[:2]
         alike = np.where(positive, *self._decided)
         low, high = (end(self._decided, axis=0)[unsure].sum() for end in (np.min, np.max))
         known = float(alike[~unsure].sum())
@@ -291,10 +291,10 @@ class _Groups:
 
     def maa(self, _: Sequence[str]) -> MaxAgreement:
         """Return the best agreement over all thresholds."""
-        log_odds = _log_odds(*self._sides)
-        best = cut_sides(self._sides, self._decided, self._posteriors(log_odds), self._engine.threshold, self._engine.band)
+        engine, posteriors = self._engine, self._posteriors(_log_odds(*self._sides))
+        best = cut_sides(self._sides, self._decided, posteriors, engine.threshold, engine.band)
         value = self._interval(best.value, best.potential if best.potential > best.value + EQUAL else best.value)
-        return MaxAgreement(value, best.thresholds, best.thresholds.pick(self._engine.threshold))
+        return MaxAgreement(value, best.thresholds, best.thresholds.pick(engine.threshold))
 
     def _posteriors(self, log_odds: FloatArray) -> Posteriors:
         """Return what gives exact posteriors of groups: the only one that any instance has so near to the group's."""

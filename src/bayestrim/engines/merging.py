@@ -252,7 +252,8 @@ class _Walk:
         self._kept, self._seen = frozenset(kept), {*kept, *others}
         one = np.ones(1, dtype=object if given.exact else float)
         self._message = Message((), one)
-        self._base, self._scale = one, 1  # the messages' sums when they were last merged, and those of tables' rows since
+        self._base = one  # what messages summed to when they were last merged
+        self._scale = 1  # what the rows of tables sum to that were multiplied since then
         self._mass = np.ones(1)
         self._group = np.zeros(1, dtype=np.int64)
         self._labels: dict[str, IntArray] = {}
@@ -365,7 +366,7 @@ class _Walk:
         keys = np.stack([self._group, label])[:, order]
 
         def alike(one: IntArray, other: IntArray) -> BoolArray:
-            return _close(rows[order[one]], rows[order[other]]).all(axis=1)
+            return np.asarray(_close(rows[order[one]], rows[order[other]]).all(axis=1))
 
         return order, order[_representatives(keys, mark[order], 4 * ALIKE, alike)]
 

@@ -55,9 +55,7 @@ def boundary(classifier: Classifier, targets: Collection[str], features: Sequenc
     return tuple(name for name in features if name in reached)
 
 
-def _reached(
-    classifier: Classifier, targets: Collection[str], features: Collection[str], *, through: bool
-) -> set[str]:
+def _reached(classifier: Classifier, targets: Collection[str], features: Collection[str], *, through: bool) -> set[str]:
     """Return what a path leads to from the targets, in the network described above; through features, or up to them."""
     network = classifier.network
     single = {variable.name for variable in network.variables if len(variable) == 1}

@@ -248,7 +248,7 @@ def _start(plan: SparsePlan) -> Features:
 
 
 class _Forward:
-    """Takes features one by one, each time the one that helps most; the order is the tree's.
+    """Takes features that decide one by one, each time the one that helps most; the order is the tree's.
 
     Attributes
     ----------
@@ -266,9 +266,13 @@ class _Forward:
         names, purse = self._engine.features, self._purse
         kept: Places = purse.required
         free = [place for place in range(len(names)) if place not in (*kept, *purse.forbidden)]
-        losses = dict.fromkeys(free, 1.0)
+        deciding = [place for place in free if names[place] in self._engine.deciding]
+        losses = dict.fromkeys(free, 1.0) | dict.fromkeys(deciding, 0.0)
+        everything = (*kept, *deciding)
+        if purse.affords(everything):
+            kept = everything
         while True:
-            can = [place for place in free if place not in kept and purse.affords((*kept, place))]
+            can = [place for place in deciding if place not in kept and purse.affords((*kept, place))]
             for place in can:
                 if self._clock.is_over() or self._clock.interrupted:
                     break
