@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from bayestrim.classifier import Classifier, checked_threshold
-from bayestrim.engines import engine_for
+from bayestrim.engines import answer, engine_for
 from bayestrim.errors import ClassifierError
 from bayestrim.result import NEVER_POSITIVE, Interval, MaxAgreement
 
@@ -39,7 +39,8 @@ def eca(classifier: Classifier, features: Iterable[str], threshold: float | None
     """
     _check(classifier)
     new = classifier.threshold if threshold is None else checked_threshold(threshold)
-    return engine_for(classifier).eca(classifier.checked_subset(features), new)
+    kept = classifier.checked_subset(features)
+    return answer(classifier, lambda engine: engine.eca(kept, new))
 
 
 def maa(classifier: Classifier, features: Iterable[str]) -> MaxAgreement:
@@ -62,7 +63,8 @@ def maa(classifier: Classifier, features: Iterable[str]) -> MaxAgreement:
     0.9748 (0.0769231, 0.333333]
     """
     _check(classifier)
-    return engine_for(classifier).maa(classifier.checked_subset(features))
+    kept = classifier.checked_subset(features)
+    return answer(classifier, lambda engine: engine.maa(kept))
 
 
 def mpa(classifier: Classifier, features: Iterable[str]) -> Interval:
@@ -78,7 +80,8 @@ def mpa(classifier: Classifier, features: Iterable[str]) -> Interval:
         The features that are kept.
     """
     _check(classifier)
-    return engine_for(classifier).mpa(classifier.checked_subset(features))
+    kept = classifier.checked_subset(features)
+    return answer(classifier, lambda engine: engine.mpa(kept))
 
 
 def sdp(classifier: Classifier, evidence: Mapping[str, Any], features: Iterable[str] | None = None) -> Interval:

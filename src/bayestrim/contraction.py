@@ -9,9 +9,8 @@ some of the remaining variables at a time.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import combinations, product
 from random import Random
 
@@ -77,8 +76,17 @@ class Contraction:
     peak: int
 
 
+def endless() -> float:
+    """Return how many seconds are left where there is no limit."""
+    return math.inf
+
+
 def plan_contraction(
-    scopes: Sequence[Scope], sizes: Mapping[int, int], keep: Scope, most: float = math.inf
+    scopes: Sequence[Scope],
+    sizes: Mapping[int, int],
+    keep: Scope,
+    most: float = math.inf,
+    left: Callable[[], float] = endless,
 ) -> Contraction:
     """Find a cheap way to multiply tables and sum out all variables but `keep`.
 
@@ -92,19 +100,35 @@ def plan_contraction(
         The variables that remain, each in some table.
     most
         How many numbers may be held at once. The plan that needs least is returned where none is within it.
+    left
+        Tells how many seconds are left. Where the time is up, the best plan so far is returned, at least one, which is
+        not remembered.
     """
-    return _planned(tuple(map(tuple, scopes)), tuple(sorted(sizes.items())), tuple(keep), most)
+    key = tuple(map(tuple, scopes)), tuple(sorted(sizes.items())), tuple(keep)
+    plan, given = _plans.get(key, (None, 0.0))
+    if plan is not None and plan.peak <= most and (most <= given or not plan.sliced):
+        return plan
+    plan, finished = _planned(scopes, sizes, keep, most, left)
+    if finished:
+        while len(_plans) >= REMEMBERED:
+            _plans.pop(next(iter(_plans), key), None)
+        _plans[key] = plan, most
+    return plan
 
 
-@lru_cache(maxsize=REMEMBERED)
+_Key = tuple[tuple[Scope, ...], tuple[tuple[int, int], ...], Scope]
+_plans: dict[_Key, tuple[Contraction, float]] = {}
+"""The plans that are remembered, and how many numbers each was allowed."""
+
+
 def _planned(
-    scopes: tuple[Scope, ...], sizes_by_variable: tuple[tuple[int, int], ...], keep: Scope, most: float
-) -> Contraction:
-    sizes = dict(sizes_by_variable)
+    scopes: Sequence[Scope], sizes: Mapping[int, int], keep: Scope, most: float, left: Callable[[], float]
+) -> tuple[Contraction, bool]:
+    """Return the best plan of those that there was time for, and whether there was time for all."""
     random = Random(0)
     best: Contraction | None = None
     tries, tried = 2, 0
-    while tried < tries:
+    while tried < tries and (best is None or left() > 0):
         noise = random.choice(NOISE) if tried >= 2 else 0.0
         steps = _Elimination(scopes, sizes, keep, random, noise, by_fill=tried % 2 == 1).run()
         found = _sliced(scopes, steps, sizes, keep, most)
@@ -113,7 +137,7 @@ def _planned(
         tried += 1
         tries = min(MOST_TRIES, max(2, best.operations // (WORTH * max(1, len(scopes)))))
     assert best is not None
-    return best
+    return best, tried >= tries
 
 
 def _rank(plan: Contraction, most: float) -> tuple[float, int, int]:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from bayestrim.contraction import Scope, contract, plan_contraction
+from bayestrim.contraction import Contraction, Scope, contract, endless, plan_contraction
 from bayestrim.elimination import (
     FLOATS,
     INTEGERS,
@@ -266,6 +266,7 @@ def joint_table(
     *,
     positive: npt.NDArray[np.bool_] | None = None,
     memory: int | None = None,
+    left: Callable[[], float] = endless,
 ) -> FloatArray:
     """Return Pr(class, features, evidence) as a dense table [class states, states of each feature…].
 
@@ -280,71 +281,117 @@ def joint_table(
         Which states of the class are positive: the table's first axis is then positive, negative.
     memory
         The bytes allowed, by default half of what is free.
+    left
+        Tells how many seconds are left for planning the product; one plan at least is made.
 
     Raises
     ------
     TooLargeError
         Before anything is allocated, if the table or a product on the way to it needs more than `memory`.
     """
+    product = _product(network, target, features, evidence, positive is not None)
+    known = known_states(network, target, evidence)
+    tables = []
+    for name in product.names:
+        family = (*network.parents(name), name)
+        tables.append(normalised(network.table(name))[tuple(known.get(member, slice(None)) for member in family)])
+    if positive is not None:
+        tables.append(np.stack([positive, ~positive], axis=1).astype(float))
+    if product.logarithmic:
+        table = _in_logarithms(product, tables, memory)
+    else:
+        plan = _plan(product, memory, left)
+        check_memory(plan.peak, product.what, memory)
+        table = contract(plan, tables, product.sizes, product.keep)
+    single = [axis for axis, name in enumerate(features, start=1) if name in known]
+    return np.expand_dims(table, tuple(single))
+
+
+def joint_need(
+    network: BayesianNetwork,
+    target: str,
+    features: Sequence[str],
+    evidence: Mapping[str, int],
+    memory: int | None = None,
+    left: Callable[[], float] = endless,
+) -> int:
+    """Return how many numbers `joint_table` with positive states merged would hold at once; nothing is multiplied yet.
+
+    Raises
+    ------
+    TooLargeError
+        If the table alone needs more than `memory`.
+    """
+    product = _product(network, target, features, evidence, merged=True)
+    if product.logarithmic:
+        return PRODUCT * plan_elimination(product.scopes, product.sizes, product.keep).widest
+    return _plan(product, memory, left).peak
+
+
+@dataclass(frozen=True)
+class _Product:
+    """What is multiplied and what is kept of it; variables by number.
+
+    Attributes
+    ----------
+    names
+        The variables whose tables are multiplied.
+    scopes
+        The variables of each table; where states of the class are merged, the last one says which.
+    sizes
+        How many states each variable has.
+    keep
+        The variables of the result.
+    what
+        The result in words.
+    logarithmic
+        Products may underflow.
+    """
+
+    names: tuple[str, ...]
+    scopes: tuple[Scope, ...]
+    sizes: Mapping[int, int]
+    keep: Scope
+    what: str
+    logarithmic: bool
+
+
+def _product(
+    network: BayesianNetwork, target: str, features: Sequence[str], evidence: Mapping[str, int], merged: bool
+) -> _Product:
     number = {name: i for i, name in enumerate(network.names)}
     sizes = {i: len(variable) for i, variable in enumerate(network.variables)} | {SIDE: 2}
     known = known_states(network, target, evidence)
-    scopes, tables = [], []
     relevant = network.ancestors([target, *features, *evidence])
-    for name in (name for name in network.topological_order if name in relevant):
-        family = (*network.parents(name), name)
-        scopes.append(tuple(number[member] for member in family if member not in known))
-        tables.append(normalised(network.table(name))[tuple(known.get(member, slice(None)) for member in family)])
-    first = number[target]
-    if positive is not None:
-        first = SIDE
+    names = tuple(name for name in network.topological_order if name in relevant)
+    families = ((*network.parents(name), name) for name in names)
+    scopes = [tuple(number[member] for member in family if member not in known) for family in families]
+    if merged:
         scopes.append((number[target], SIDE))
-        tables.append(np.stack([positive, ~positive], axis=1).astype(float))
-    keep = (first, *(number[name] for name in features if name not in known))
-    what = f"the joint table of {len(features)} features ({_bits(sizes, keep[1:]):.1f} bits)"
-    multiply_out = _in_logarithms if evidence and can_underflow(network) else _in_floats
-    table = multiply_out(scopes, tables, sizes, keep, what, memory)
-    single = [axis for axis, name in enumerate(features, start=1) if name in known]
-    return np.expand_dims(table, tuple(single))
+    keep = (SIDE if merged else number[target], *(number[name] for name in features if name not in known))
+    bits = sum(math.log2(sizes[variable]) for variable in keep[1:])
+    what = f"the joint table of {len(features)} features ({bits:.1f} bits)"
+    return _Product(names, tuple(scopes), sizes, keep, what, bool(evidence) and can_underflow(network))
 
 
 SIDE = -1
 """The number of the variable that says whether the class is positive, where its states are merged."""
 
 
-def _bits(sizes: Mapping[int, int], variables: Sequence[int]) -> float:
-    return sum(math.log2(sizes[variable]) for variable in variables)
-
-
-def _in_floats(
-    scopes: Sequence[Scope],
-    tables: Sequence[FloatArray],
-    sizes: Mapping[int, int],
-    keep: Scope,
-    what: str,
-    memory: int | None,
-) -> FloatArray:
-    """Multiply tables and sum out what is not kept."""
-    result = math.prod(sizes[variable] for variable in keep)
-    check_memory(PRODUCT * result, what, memory)
+def _plan(product: _Product, memory: int | None, left: Callable[[], float]) -> Contraction:
+    """Plan how to multiply tables and sum out what is not kept."""
+    result = math.prod(product.sizes[variable] for variable in product.keep)
+    check_memory(PRODUCT * result, product.what, memory)
     allowed = math.inf if 8 * PLAIN * result < ALWAYS_ALLOWED else allowed_memory(memory) / 8
-    plan = plan_contraction(scopes, sizes, keep, allowed)
-    check_memory(plan.peak, what, memory)
-    return contract(plan, tables, sizes, keep)
+    return plan_contraction(product.scopes, product.sizes, product.keep, allowed, left)
 
 
-def _in_logarithms(
-    scopes: Sequence[Scope],
-    tables: Sequence[FloatArray],
-    sizes: Mapping[int, int],
-    keep: Scope,
-    what: str,
-    memory: int | None,
-) -> FloatArray:
-    """Do the same where products may underflow, and scale the result so that its largest entry is 1."""
+def _in_logarithms(product: _Product, tables: Sequence[FloatArray], memory: int | None) -> FloatArray:
+    """Multiply where products may underflow, and scale the result so that its largest entry is 1."""
+    scopes, sizes, keep = product.scopes, product.sizes, product.keep
     factors = [Factor(scope, logarithms(table)[..., None]) for scope, table in zip(scopes, tables, strict=True)]
     plan = plan_elimination(scopes, sizes, keep)
-    check_memory(PRODUCT * plan.widest, what, memory)
+    check_memory(PRODUCT * plan.widest, product.what, memory)
     joint = multiply(eliminate(factors, plan.order, LOGARITHMS), keep, LOGARITHMS)[..., 0]
     joint = np.broadcast_to(joint, [sizes[variable] for variable in keep])
     return _from_logarithms(joint.ravel()).reshape(joint.shape)

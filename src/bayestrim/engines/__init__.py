@@ -5,18 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeVar
 from weakref import WeakKeyDictionary
 
 from bayestrim.classifier import Classifier
 from bayestrim.continuous import GaussianNaiveBayes
+from bayestrim.contraction import endless
 from bayestrim.engines.merged import MergedEngine
 from bayestrim.engines.relevance import relevant_features
-from bayestrim.engines.sampled import SampledEngine, endless
+from bayestrim.engines.sampled import SampledEngine
 from bayestrim.engines.sparse import SparseEngine
 from bayestrim.engines.table import MOST_COPIES, TableEngine
-from bayestrim.errors import ProblemError, suggestion
-from bayestrim.memory import allowed_memory
+from bayestrim.errors import ProblemError, TooLargeError, suggestion
+from bayestrim.inference import joint_need
+from bayestrim.memory import ALWAYS_ALLOWED, allowed_memory
 from bayestrim.problem import Limits
 from bayestrim.result import Interval, MaxAgreement
 
@@ -54,6 +56,8 @@ PLAIN_BYTES = 1 << 24
 """Bytes too few to ask the system how many are free."""
 SMALL_TABLE = 1 << 16
 """Up to so many instances, the joint table answers soonest, whatever the classifier."""
+FEW_CLASSES = 1 << 12
+"""Where no table fits, instances are merged if what decides forms at most so many classes."""
 ENGINES = ("additive", "table", "merged", "sparse", "sampled", "circuit")
 """The names of all engines, the most capable first."""
 ASKED = {
@@ -64,7 +68,10 @@ ASKED = {
 }
 """What engines do that are taken whenever they are asked for."""
 
+Answer = TypeVar("Answer")
+
 _ENGINES: WeakKeyDictionary[Classifier, Engine] = WeakKeyDictionary()
+_SAMPLING: WeakKeyDictionary[Classifier, Engine] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True)
@@ -90,7 +97,12 @@ class EngineChoice:
     irrelevant: tuple[str, ...]
 
 
-def choose(classifier: Classifier, engine: str = "auto", limits: Limits | None = None) -> EngineChoice:
+def choose(
+    classifier: Classifier,
+    engine: str = "auto",
+    limits: Limits | None = None,
+    left: Callable[[], float] = endless,
+) -> EngineChoice:
     """Choose the engine for a classifier.
 
     Parameters
@@ -101,6 +113,8 @@ def choose(classifier: Classifier, engine: str = "auto", limits: Limits | None =
         The name of one that must be taken, or ``"auto"``.
     limits
         Its memory says how large a table may be, by default half of what is free.
+    left
+        Tells how many seconds are left for planning how a table would be made.
 
     Examples
     --------
@@ -126,20 +140,59 @@ def choose(classifier: Classifier, engine: str = "auto", limits: Limits | None =
                 "the additive engine needs features that are independent given the class, which d-separation does not "
                 "say of these; use engine='auto'"
             )
-    if engine in ASKED:
-        return _choice(classifier, engine, f"asked for: {ASKED[engine]}", relevant)
+    if engine != "auto":
+        return _choice(classifier, engine, FITS if engine == "table" else f"asked for: {ASKED[engine]}", relevant)
+    return _choice(classifier, *_by_size(classifier, relevant, limits.memory if limits else None, left), relevant)
+
+
+def _by_size(
+    classifier: Classifier, relevant: Sequence[str], memory: int | None, left: Callable[[], float]
+) -> tuple[str, str]:
+    """Return the name of the engine whose tables fit, and why."""
+    obstacle = _obstacle(classifier, relevant, memory, left)
+    if obstacle is None:
+        return "table", FITS
+    classes = _few_classes(classifier, relevant, memory, left)
+    if classes is not None:
+        return "merged", f"{obstacle}, but {classes}"
+    return "sampled", f"{obstacle}, so that instances are drawn"
+
+
+FITS = "the table of all instances of the features fits in memory"
+
+
+def _obstacle(
+    classifier: Classifier, relevant: Sequence[str], memory: int | None, left: Callable[[], float]
+) -> str | None:
+    """Return why the table cannot be made, None where it can."""
     need = 8 * MOST_COPIES * math.prod(len(classifier.network.variable(name)) for name in relevant)
-    memory = limits.memory if limits else None
-    if engine == "table" or (memory is None and need <= PLAIN_BYTES) or need <= allowed_memory(memory):
-        return _choice(classifier, "table", "the table of all instances of the features fits in memory", relevant)
-    reason = f"the table of all instances of the features would take {_amount(need)}, so that instances are drawn"
-    return _choice(classifier, "sampled", reason, relevant)
+    if (memory is not None or need > PLAIN_BYTES) and need > allowed_memory(memory):
+        return f"the table of all instances of the features would take {_amount(need)}"
+    network, evidence = classifier.network, classifier.evidence_codes
+    need = 8 * joint_need(network, classifier.target, relevant, evidence, memory, left)
+    if (memory is not None or need > ALWAYS_ALLOWED) and need > allowed_memory(memory):
+        return f"a step on the way to the table of all instances would take {_amount(need)}"
+    return None
+
+
+def _few_classes(
+    classifier: Classifier, relevant: Sequence[str], memory: int | None, left: Callable[[], float]
+) -> str | None:
+    """Return what makes the merged engine worth its while, None where nothing does."""
+    irrelevant = tuple(name for name in classifier.features if name not in relevant)
+    try:
+        engine = MergedEngine(classifier, FEW_CLASSES, memory, irrelevant, left)
+    except TooLargeError:
+        return None
+    few, count = engine.told_apart, len(engine.deciding)
+    if few > FEW_CLASSES:
+        return None
+    return f"decisions depend on {count} of {len(classifier.features)} features, with {few:,} classes of instances"
 
 
 def _amount(need: int) -> str:
     """Return an amount of memory in words."""
-    size = need / 2**30
-    return f"{size:,.3g} GiB" if size < 1e6 else f"2^{math.log2(size):.0f} GiB"
+    return f"{need / 2**30:,.3g} GiB" if need < 2**50 else f"2^{math.log2(need) - 30:.0f} GiB"
 
 
 def _choice(classifier: Classifier, name: str, reason: str, relevant: tuple[str, ...]) -> EngineChoice:
@@ -182,7 +235,7 @@ def make_engine(
         return CircuitEngine(classifier, memory, choice.irrelevant)
 
     makers: dict[str, Callable[[], Engine]] = {
-        "table": lambda: TableEngine(classifier, memory, choice.irrelevant),
+        "table": lambda: TableEngine(classifier, memory, choice.irrelevant, left),
         "merged": lambda: MergedEngine(classifier, most, memory, choice.irrelevant, left),
         "sparse": lambda: SparseEngine(classifier, most, memory, choice.irrelevant),
         "sampled": lambda: SampledEngine(classifier, most, seed, choice.irrelevant, left),
@@ -212,6 +265,19 @@ def engine_for(classifier: Classifier) -> Engine:
             engine = make_engine(classifier, instead(choice, error))
         _ENGINES[classifier] = engine
     return engine
+
+
+def answer(classifier: Classifier, question: Callable[[Engine], Answer]) -> Answer:
+    """Ask the classifier's engine; where it turns out that too many classes have to be told apart, ask samples."""
+    engine = engine_for(classifier)
+    try:
+        return question(engine)
+    except TooLargeError:
+        if not isinstance(engine, MergedEngine):
+            raise
+    if classifier not in _SAMPLING:
+        _SAMPLING[classifier] = make_engine(classifier, replace(choose(classifier), name="sampled"))
+    return question(_SAMPLING[classifier])
 
 
 def _independent(classifier: Classifier) -> Independent | None:

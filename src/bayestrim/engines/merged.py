@@ -19,10 +19,10 @@ import numpy.typing as npt
 
 from bayestrim import ties
 from bayestrim.classifier import Classifier
+from bayestrim.contraction import endless
 from bayestrim.engines.cut import EQUAL, Posteriors, cut_sides
 from bayestrim.engines.merging import Classes, Merging, OutOfTimeError
 from bayestrim.engines.relevance import boundary
-from bayestrim.engines.sampled import endless
 from bayestrim.engines.table import TableEngine
 from bayestrim.errors import TooLargeError
 from bayestrim.inference import probabilities
@@ -102,7 +102,7 @@ class MergedEngine:
         others = tuple(name for name in self.deciding if name not in kept)
         classifier = self._classifier.restricted((*kept, *others))
         if math.prod(len(variable) for variable in classifier.feature_variables) <= TABLED:
-            return TableEngine(classifier, self._memory)
+            return TableEngine(classifier, self._memory, left=left)
         classes = self._merging.run(kept, others, self._most, left)
         return _Groups(self, classes, kept, others)
 

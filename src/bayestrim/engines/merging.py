@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bayestrim.engines.sampled import endless
+from bayestrim.contraction import endless
 from bayestrim.errors import ImpossibleEvidenceError, TooLargeError
 from bayestrim.inference import known_states
 from bayestrim.network import BayesianNetwork

@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from bayestrim.binomial import clopper_pearson
 from bayestrim.classifier import Classifier
+from bayestrim.contraction import endless
 from bayestrim.engines.cut import cut_sides
 from bayestrim.errors import TooLargeError
 from bayestrim.inference import ClassMasses, joint_table, sample
@@ -76,11 +77,6 @@ class Sample:
     def size(self) -> int:
         """How many instances were drawn."""
         return int(self.counts.sum())
-
-
-def endless() -> float:
-    """Return that there is time without end."""
-    return math.inf
 
 
 class SampledEngine:
@@ -161,8 +157,9 @@ class SampledEngine:
         return _merged([part for part, _ in parts]), _merged([part for _, part in parts])
 
     def _is_after(self, stop: float) -> bool:
-        """Tell whether no more time is left than is said."""
-        return self._left() <= stop < math.inf
+        """Tell whether no more time is left than is said, or none at all."""
+        left = self._left()
+        return left <= 0 or left <= stop < math.inf
 
     def _draw(self, generator: np.random.Generator, stop: float) -> IntArray:
         """Return instances [instances, features] that agree with the evidence."""

@@ -7,7 +7,7 @@ enough: its probability with the positive class, with the negative class, and th
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -15,6 +15,7 @@ import numpy as np
 
 from bayestrim import ties
 from bayestrim.classifier import Classifier
+from bayestrim.contraction import endless
 from bayestrim.engines.cut import cut_sides
 from bayestrim.errors import ImpossibleEvidenceError
 from bayestrim.inference import joint_table
@@ -100,17 +101,25 @@ class TableEngine:
         The bytes allowed, by default half of what is free.
     irrelevant
         Features that are known not to matter.
+    left
+        Tells how many seconds are left for planning how the table is made.
     """
 
     name = "table"
 
-    def __init__(self, classifier: Classifier, memory: int | None = None, irrelevant: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        classifier: Classifier,
+        memory: int | None = None,
+        irrelevant: Sequence[str] = (),
+        left: Callable[[], float] = endless,
+    ) -> None:
         # It must not hold the classifier itself, whose life bounds its own (see `engine_for`).
         # A feature of one state tells nothing, and an array has at most 64 axes.
         several = [variable.name for variable in classifier.feature_variables if len(variable) > 1]
         self.features = tuple(name for name in several if name not in irrelevant)
         self.irrelevant = tuple(name for name in classifier.features if name not in self.features)
-        self.memory = memory
+        self.memory, self._left = memory, left
         self._threshold = classifier.threshold
         self._exact = classifier.exact_posteriors.of(self.features)
         sizes = tuple(len(classifier.network.variable(name)) for name in self.features)
@@ -134,6 +143,7 @@ class TableEngine:
             classifier.evidence_codes,
             positive=classifier.positive_states,
             memory=self.memory,
+            left=self._left,
         )
 
     @staticmethod

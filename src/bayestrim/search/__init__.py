@@ -147,7 +147,7 @@ def _search(request: Request, options: Mapping[str, Any], clock: Clock) -> Trimm
         return _impossible(problem, clock)
     if request.wanted == 1 and problem.affordable(problem.classifier.features):
         return _everything(problem, clock)
-    choice = choose(problem.classifier, options["engine"], request.limits)
+    choice = choose(problem.classifier, options["engine"], request.limits, clock.patience)
     try:
         return _searched(request, options, choice, clock)
     except MemoryError as error:
@@ -159,7 +159,7 @@ def _search(request: Request, options: Mapping[str, Any], clock: Clock) -> Trimm
 
 def _searched(request: Request, options: Mapping[str, Any], choice: EngineChoice, clock: Clock) -> Trimming:
     """Search with the engine that was chosen."""
-    engine = make_engine(request.problem.classifier, choice, request.limits, options["seed"], lambda: clock.left)
+    engine = make_engine(request.problem.classifier, choice, request.limits, options["seed"], clock.patience)
     strategy = _strategy(options["strategy"])
     _check_checkpoint(request, strategy, engine)
     _ = engine.tie_mass  # takes a while where instances are many: within the time limit, not after it
@@ -191,8 +191,7 @@ def _descent(request: Request, options: Mapping[str, Any], clock: Clock) -> Desc
     """Return searches at ever smaller budgets."""
     if request.wanted > 1 or request.limits.gap > 0:
         raise ProblemError("alternatives and gaps are for a search at one budget")
-    choice = choose(request.problem.classifier, options["engine"], request.limits)
-    engine = make_engine(request.problem.classifier, choice, request.limits, options["seed"], lambda: clock.left)
+    engine = _engine(request, options, clock)
     strategy = _strategy(options["strategy"])
     if strategy not in PROVING:
         raise ProblemError(f"strategy {strategy!r} proves nothing; use one of {', '.join(PROVING)}")
@@ -327,6 +326,12 @@ def resume(
 
 PROVING = ("branch-and-bound", "exhaustive")
 """The strategies that prove what they find."""
+
+
+def _engine(request: Request, options: Mapping[str, Any], clock: Clock) -> Engine:
+    classifier, limits = request.problem.classifier, request.limits
+    choice = choose(classifier, options["engine"], limits, clock.patience)
+    return make_engine(classifier, choice, limits, options["seed"], clock.patience)
 
 
 Prices = tuple[Mapping[str, float] | None, SetupCosts | None, Sequence[str], Sequence[str], int | None]

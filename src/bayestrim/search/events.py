@@ -102,6 +102,10 @@ class Clock:
         """The time that is left."""
         return float("inf") if self._seconds is None else max(0.0, self._seconds - self.seconds)
 
+    def patience(self) -> float:
+        """Return the time that is left: none after an interruption."""
+        return 0.0 if self.interrupted else self.left
+
     def is_over(self) -> bool:
         """Tell whether the time is over."""
         return self._seconds is not None and self.seconds >= self._seconds
