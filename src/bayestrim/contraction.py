@@ -17,6 +17,8 @@ from random import Random
 import numpy as np
 import numpy.typing as npt
 
+from bayestrim.errors import OutOfTimeError
+
 FloatArray = npt.NDArray[np.float64]
 Scope = tuple[int, ...]
 
@@ -30,6 +32,8 @@ NOISE = (0.05, 0.1, 0.2)
 """By how much, relatively, costs are disturbed when another order is looked for."""
 COMPARED = 6
 """Of the tables that hold a variable, so many smallest are considered for the next pair."""
+QUICK = 1 << 26
+"""Products of fewer multiplications are done in any case: in a tenth of a second or so."""
 MATRIX = 16
 """From so many multiplications for each cell of what both tables share, a matrix product is faster than a plain one."""
 
@@ -294,7 +298,13 @@ def _touched(scopes: Sequence[Scope], steps: Sequence[Step], sliced: Scope) -> l
     return touched
 
 
-def contract(plan: Contraction, tables: Sequence[FloatArray], sizes: Mapping[int, int], keep: Scope) -> FloatArray:
+def contract(
+    plan: Contraction,
+    tables: Sequence[FloatArray],
+    sizes: Mapping[int, int],
+    keep: Scope,
+    left: Callable[[], float] = endless,
+) -> FloatArray:
     """Return the product of tables with all variables but `keep` summed out, its axes in the order of `keep`.
 
     Parameters
@@ -303,13 +313,22 @@ def contract(plan: Contraction, tables: Sequence[FloatArray], sizes: Mapping[int
         From `plan_contraction` for the scopes of these tables.
     tables
         One axis for each variable of a scope.
+    left
+        Tells how many seconds are left. A large product is given up, between two steps, when the time is up.
+
+    Raises
+    ------
+    OutOfTimeError
+        If the time is up.
     """
+    if plan.operations < QUICK:
+        left = endless
     touched = _touched(plan.scopes, plan.steps, plan.sliced)
     shared: dict[int, FloatArray] = dict(enumerate(tables))
     first, last = len(tables), len(tables) + len(plan.steps) - 1
     numbered = list(enumerate(plan.steps, start=first))
     members = [*plan.scopes, *(step.scope for step in plan.steps)]
-    _run([(n, step) for n, step in numbered if not touched[n]], shared, members, first)
+    _run([(n, step) for n, step in numbered if not touched[n]], shared, members, first, left)
     if not touched[last]:
         return _ordered(shared[last], members[last], keep)
     result = np.empty([sizes[variable] for variable in keep])
@@ -318,7 +337,7 @@ def contract(plan: Contraction, tables: Sequence[FloatArray], sizes: Mapping[int
     for states in product(*(range(sizes[variable]) for variable in plan.sliced)):
         at = dict(zip(plan.sliced, states, strict=True))
         own = {i: table[tuple(at.get(v, slice(None)) for v in members[i])] for i, table in shared.items()}
-        _run([(n, step) for n, step in numbered if touched[n]], own, inner, first, keep_shared=True)
+        _run([(n, step) for n, step in numbered if touched[n]], own, inner, first, left, keep_shared=True)
         result[tuple(at.get(v, slice(None)) for v in keep)] = _ordered(own[last], inner[last], kept)
     return result
 
@@ -328,11 +347,14 @@ def _run(
     tables: dict[int, FloatArray],
     members: Sequence[Scope],
     first: int,
+    left: Callable[[], float],
     keep_shared: bool = False,
 ) -> None:
     """Carry out steps, letting go of what is no longer needed."""
     fixed = set(tables) if keep_shared else set(range(first))
     for number, step in steps:
+        if left() <= 0:
+            raise OutOfTimeError("there was no time to multiply all tables")
         scope = members[number]
         if step.other < 0:
             tables[number] = _summed(tables[step.one], members[step.one], scope)

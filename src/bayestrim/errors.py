@@ -82,6 +82,10 @@ class TooLargeError(BayestrimError, MemoryError):
     """A computation that does not fit; the message states what it needs and what is allowed."""
 
 
+class OutOfTimeError(TooLargeError):
+    """A computation that takes longer than the time that is left."""
+
+
 class CheckpointError(BayestrimError, ValueError):
     """A checkpoint of another problem or search, or one that is damaged."""
 

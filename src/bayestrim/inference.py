@@ -22,6 +22,7 @@ from bayestrim.elimination import (
     multiply,
     plan_elimination,
 )
+from bayestrim.errors import OutOfTimeError
 from bayestrim.memory import ALWAYS_ALLOWED, allowed_memory, check_memory
 from bayestrim.network import BayesianNetwork, FloatArray
 
@@ -282,12 +283,14 @@ def joint_table(
     memory
         The bytes allowed, by default half of what is free.
     left
-        Tells how many seconds are left for planning the product; one plan at least is made.
+        Tells how many seconds are left. Planning ends when the time is up, after one plan at least.
 
     Raises
     ------
     TooLargeError
         Before anything is allocated, if the table or a product on the way to it needs more than `memory`.
+    OutOfTimeError
+        If a large product takes longer than the time that is left, or likely would.
     """
     product = _product(network, target, features, evidence, positive is not None)
     known = known_states(network, target, evidence)
@@ -302,7 +305,11 @@ def joint_table(
     else:
         plan = _plan(product, memory, left)
         check_memory(plan.peak, product.what, memory)
-        table = contract(plan, tables, product.sizes, product.keep)
+        cells = math.prod(product.sizes[variable] for variable in product.keep)
+        seconds = plan.operations / MULTIPLICATIONS_A_SECOND + CELL_SECONDS * cells
+        if seconds > MOMENT and seconds > left():
+            raise OutOfTimeError(f"{product.what} takes some {seconds:.0f} s")
+        table = contract(plan, tables, product.sizes, product.keep, left)
     single = [axis for axis, name in enumerate(features, start=1) if name in known]
     return np.expand_dims(table, tuple(single))
 
@@ -374,6 +381,10 @@ def _product(
     return _Product(names, tuple(scopes), sizes, keep, what, bool(evidence) and can_underflow(network))
 
 
+MULTIPLICATIONS_A_SECOND, CELL_SECONDS = 1e9, 1e-8
+"""How fast large tables are multiplied out and looked through, at best."""
+MOMENT = 0.1
+"""Seconds that are not worth refusing."""
 SIDE = -1
 """The number of the variable that says whether the class is positive, where its states are merged."""
 

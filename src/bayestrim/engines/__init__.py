@@ -16,7 +16,7 @@ from bayestrim.engines.relevance import relevant_features
 from bayestrim.engines.sampled import SampledEngine
 from bayestrim.engines.sparse import SparseEngine
 from bayestrim.engines.table import MOST_COPIES, TableEngine
-from bayestrim.errors import ProblemError, TooLargeError, suggestion
+from bayestrim.errors import OutOfTimeError, ProblemError, TooLargeError, suggestion
 from bayestrim.inference import joint_need
 from bayestrim.memory import ALWAYS_ALLOWED, allowed_memory
 from bayestrim.problem import Limits
@@ -246,7 +246,8 @@ def make_engine(
 
 def instead(choice: EngineChoice, error: MemoryError) -> EngineChoice:
     """Return the choice of sampling where the table turned out not to fit: only on the way to it is that known."""
-    return replace(choice, name="sampled", reason=f"the table was too large ({error}), so that instances are drawn")
+    obstacle = "there was no time for the table" if isinstance(error, OutOfTimeError) else "the table was too large"
+    return replace(choice, name="sampled", reason=f"{obstacle} ({error}), so that instances are drawn")
 
 
 def engine_for(classifier: Classifier) -> Engine:

@@ -21,10 +21,10 @@ from bayestrim import ties
 from bayestrim.classifier import Classifier
 from bayestrim.contraction import endless
 from bayestrim.engines.cut import EQUAL, Posteriors, cut_sides
-from bayestrim.engines.merging import Classes, Merging, OutOfTimeError
+from bayestrim.engines.merging import Classes, Merging
 from bayestrim.engines.relevance import boundary
 from bayestrim.engines.table import TableEngine
-from bayestrim.errors import TooLargeError
+from bayestrim.errors import OutOfTimeError, TooLargeError
 from bayestrim.inference import probabilities
 from bayestrim.network import BayesianNetwork, FloatArray
 from bayestrim.result import Interval, MaxAgreement

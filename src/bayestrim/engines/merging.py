@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bayestrim.contraction import endless
-from bayestrim.errors import ImpossibleEvidenceError, TooLargeError
+from bayestrim.errors import ImpossibleEvidenceError, OutOfTimeError, TooLargeError
 from bayestrim.inference import known_states
 from bayestrim.network import BayesianNetwork
 from bayestrim.rows import IntArray
@@ -46,10 +46,6 @@ MOST_LABEL = 1 << 40
 """The largest number that says which states later tables need."""
 GOLDEN = 0.6180339887498949
 """Multiples of it are spread evenly, but for whole numbers: they tell labels apart in the signs of groups."""
-
-
-class OutOfTimeError(TooLargeError):
-    """The time was up before all instances were merged."""
 
 
 @dataclass(frozen=True)

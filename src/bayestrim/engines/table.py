@@ -17,7 +17,7 @@ from bayestrim import ties
 from bayestrim.classifier import Classifier
 from bayestrim.contraction import endless
 from bayestrim.engines.cut import cut_sides
-from bayestrim.errors import ImpossibleEvidenceError
+from bayestrim.errors import ImpossibleEvidenceError, OutOfTimeError
 from bayestrim.inference import joint_table
 from bayestrim.memory import check_memory
 from bayestrim.network import FloatArray
@@ -26,6 +26,8 @@ from bayestrim.rows import IntArray
 
 BLOCK = 1 << 18
 """Cells that are decided at a time."""
+MANY = 1 << 21
+"""So many cells are decided in any case, which takes a tenth of a second."""
 MOST_COPIES = 6
 """Arrays of the table's size held at once: the three numbers, and as much again while they are made."""
 MOST_SETTLED = 1 << 20
@@ -102,7 +104,7 @@ class TableEngine:
     irrelevant
         Features that are known not to matter.
     left
-        Tells how many seconds are left for planning how the table is made.
+        Tells how many seconds are left for making the table. A large one is given up when they are over.
     """
 
     name = "table"
@@ -132,7 +134,7 @@ class TableEngine:
         positive /= total
         negative /= total
         self.decided = Decided(self.features, sizes, positive, negative, np.zeros_like(positive))
-        self.tie_mass, self.unsettled = self._decide(self.decided, self._exact, self._threshold)
+        self.tie_mass, self.unsettled = self._decide(self.decided, self._exact, self._threshold, left)
 
     def _joint(self, classifier: Classifier) -> FloatArray:
         """Return Pr(positive or negative, features), up to a factor, as [2, states of each feature…]."""
@@ -147,13 +149,17 @@ class TableEngine:
         )
 
     @staticmethod
-    def _decide(table: Decided, exact: ties.ExactPosteriors, threshold: float) -> tuple[float, float]:
+    def _decide(
+        table: Decided, exact: ties.ExactPosteriors, threshold: float, left: Callable[[], float] = endless
+    ) -> tuple[float, float]:
         """Decide every instance, filling in `agreeing`; return the mass of the tie band, and what is unsettled of it.
 
         Only instances in the band need their state numbers, so only those are written out.
         """
         band: list[IntArray] = []
         for start in range(0, len(table.positive), BLOCK):
+            if start >= MANY and left() <= 0:
+                raise OutOfTimeError("there was no time to decide all instances")
             inside = slice(start, start + BLOCK)
             p, n = table.positive[inside], table.negative[inside]
             decided, unsure = exact.decide_in_floats(p, n, threshold)

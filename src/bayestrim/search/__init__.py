@@ -13,25 +13,29 @@ from typing import Any
 from bayestrim.classifier import Classifier
 from bayestrim.curve import BudgetCurve
 from bayestrim.engines import Engine, EngineChoice, choose, instead, make_engine
-from bayestrim.engines.additive import AdditiveEngine
 from bayestrim.engines.continuous import ContinuousEngine
-from bayestrim.engines.merged import MergedEngine
 from bayestrim.engines.sampled import SampledEngine
 from bayestrim.engines.sparse import SparseEngine
-from bayestrim.engines.table import TableEngine
-from bayestrim.errors import ProblemError, suggestion
+from bayestrim.errors import OutOfTimeError, ProblemError, TooLargeError, suggestion
 from bayestrim.kernels import announce_compilation
 from bayestrim.problem import Limits, SetupCosts, ThresholdRule, TrimProblem
-from bayestrim.result import Interval, ThresholdInterval
+from bayestrim.search.answers import (
+    at_its_cost,
+    everything,
+    found,
+    impossible,
+    unknown,
+    unknown_cheapest,
+    unknown_curve,
+)
 from bayestrim.search.budgets import Descent
 from bayestrim.search.checkpoint import Checkpoint, read_checkpoint
-from bayestrim.search.contest import Features
 from bayestrim.search.events import Clock, Event, Listener
 from bayestrim.search.interrupts import interruptible
 from bayestrim.search.run import Outcome, Request
 from bayestrim.search.strategies import STRATEGIES
 from bayestrim.search.workers import Crew
-from bayestrim.trimming import Choice, SearchStats, Status, StopReason, Trimming
+from bayestrim.trimming import SearchStats, StopReason, Trimming
 
 __all__ = ["STRATEGIES", "Event", "frontier", "resume", "trim"]
 
@@ -144,26 +148,44 @@ def _search(request: Request, options: Mapping[str, Any], clock: Clock) -> Trimm
     """Search, unless the answer is plain."""
     problem = request.problem
     if not problem.affordable(problem.required):
-        return _impossible(problem, clock)
+        return impossible(problem, clock)
     if request.wanted == 1 and problem.affordable(problem.classifier.features):
-        return _everything(problem, clock)
+        return everything(problem, clock)
     choice = choose(problem.classifier, options["engine"], request.limits, clock.patience)
+    if choice.name != "table" or options["engine"] != "auto" or request.checkpoint is not None:
+        return _searched_or_unknown(request, options, choice, clock)
     try:
-        return _searched(request, options, choice, clock)
+        return _searched(request, options, choice, clock, clock.half)
     except MemoryError as error:
-        if choice.name != "table" or options["engine"] != "auto":
+        sampling, late = instead(choice, error), isinstance(error, OutOfTimeError)
+    try:
+        return _searched(request, options, sampling, clock, clock.patience)
+    except TooLargeError:
+        if not late:
             raise
-        sampling = instead(choice, error)
-    return _searched(request, options, sampling, clock)
+    return _searched_or_unknown(request, options, choice, clock)  # the table, then, if all the time is enough for it
 
 
-def _searched(request: Request, options: Mapping[str, Any], choice: EngineChoice, clock: Clock) -> Trimming:
-    """Search with the engine that was chosen."""
-    engine = make_engine(request.problem.classifier, choice, request.limits, options["seed"], clock.patience)
+def _searched_or_unknown(request: Request, options: Mapping[str, Any], choice: EngineChoice, clock: Clock) -> Trimming:
+    try:
+        return _searched(request, options, choice, clock, clock.patience)
+    except OutOfTimeError:
+        return unknown(request.problem, clock)
+
+
+def _searched(
+    request: Request,
+    options: Mapping[str, Any],
+    choice: EngineChoice,
+    clock: Clock,
+    left: Callable[[], float],
+) -> Trimming:
+    """Search with the engine that was chosen, which has so many seconds to get ready."""
+    engine = make_engine(request.problem.classifier, choice, request.limits, options["seed"], left)
     strategy = _strategy(options["strategy"])
     _check_checkpoint(request, strategy, engine)
     _ = engine.tie_mass  # takes a while where instances are many: within the time limit, not after it
-    return _result(request, engine, STRATEGIES[strategy](request, engine, clock), clock)
+    return found(request, engine, STRATEGIES[strategy](request, engine, clock), clock)
 
 
 def _check_checkpoint(request: Request, strategy: str, engine: Engine) -> None:
@@ -209,7 +231,7 @@ def _descent(request: Request, options: Mapping[str, Any], clock: Clock) -> Desc
     _ = engine.tie_mass
 
     def answer(request: Request, outcome: Outcome, clock: Clock) -> Trimming:
-        return _result(request, engine, outcome, clock)
+        return found(request, engine, outcome, clock)
 
     return Descent(request, engine, STRATEGIES[strategy], answer, clock)
 
@@ -217,13 +239,17 @@ def _descent(request: Request, options: Mapping[str, Any], clock: Clock) -> Desc
 def _cheapest(request: Request, options: Mapping[str, Any], clock: Clock, agreement: float) -> Trimming:
     """Find the cheapest features that agree often enough."""
     if not request.problem.affordable(request.problem.required):
-        return replace(_impossible(request.problem, clock), target=agreement)
-    with _descent(request, options, clock).kept() as descent:
+        return replace(impossible(request.problem, clock), target=agreement)
+    try:
+        descent = _descent(request, options, clock)
+    except OutOfTimeError:
+        return replace(unknown_cheapest(request.problem, clock), target=agreement)
+    with descent.kept():
         result, reached = descent.cheapest(agreement)
     clock.last_part()
     clock.finish(result.features, result.agreement.lower, result.bound, descent.evaluations, descent.nodes)
     if not reached and descent.reason is StopReason.EXHAUSTED:
-        return replace(_impossible(request.problem, clock), target=agreement)
+        return replace(impossible(request.problem, clock), target=agreement)
     return replace(result, stats=SearchStats(descent.evaluations, descent.nodes, clock.total))
 
 
@@ -285,12 +311,16 @@ def frontier(  # noqa: PLR0913  (as for `trim`)
     if not problem.affordable(problem.required):
         clock.finish((), 0.0, 0.0, 0, 0)
         return BudgetCurve(problem, (), StopReason.EXHAUSTED, SearchStats(seconds=clock.seconds))
-    with interruptible(clock.interrupt), _descent(request, options, clock).kept() as descent:
-        if problem.affordable(problem.classifier.features):
-            clock.next_part()
-            whole = _everything(problem, clock)
-            descent.whole = replace(whole, problem=replace(problem, budget=whole.cost))
-        points = tuple(reversed(list(descent.points())))
+    with interruptible(clock.interrupt):
+        try:
+            descent = _descent(request, options, clock)
+        except OutOfTimeError:
+            return unknown_curve(problem, clock)
+        with descent.kept():
+            if problem.affordable(problem.classifier.features):
+                clock.next_part()
+                descent.whole = at_its_cost(everything(problem, clock))
+            points = tuple(reversed(list(descent.points())))
     clock.last_part()
     clock.finish(points[-1].features, points[-1].agreement.lower, points[-1].bound, descent.evaluations, descent.nodes)
     return BudgetCurve(problem, points, descent.reason, SearchStats(descent.evaluations, descent.nodes, clock.total))
@@ -356,76 +386,3 @@ def _problem(
     if budget is None:
         raise ProblemError("a budget is needed: the most that the kept features may cost (each costs 1 if not said)")
     return TrimProblem(given, budget, costs or {}, threshold, setup_costs or {}, required, forbidden, max_features)
-
-
-def _impossible(problem: TrimProblem, clock: Clock) -> Trimming:
-    """Say that what is required costs more than the budget."""
-    classifier = problem.classifier
-    choice = Choice((), 0.0, classifier.threshold, _only(classifier), Interval(0.0, 0.0))
-    clock.finish((), 0.0, 0.0, 0, 0)
-    stats = SearchStats(seconds=clock.seconds)
-    return Trimming(problem, choice, 0.0, Status.INFEASIBLE, StopReason.EXHAUSTED, stats=stats)
-
-
-def _only(classifier: Classifier) -> ThresholdInterval:
-    """Return the interval that holds the classifier's own threshold and no other."""
-    return ThresholdInterval(math.nextafter(classifier.threshold, -1.0), classifier.threshold)
-
-
-def _everything(problem: TrimProblem, clock: Clock) -> Trimming:
-    """Return the classifier as it is, which the budget pays for."""
-    classifier = problem.classifier
-    cost = problem.cost(classifier.features)
-    choice = Choice(classifier.features, cost, classifier.threshold, _only(classifier), Interval(1.0, 1.0))
-    clock.finish(classifier.features, 1.0, 1.0, 0, 0)
-    stats = SearchStats(seconds=clock.seconds)
-    return Trimming(problem, choice, 1.0, Status.OPTIMAL, StopReason.EXHAUSTED, stats=stats)
-
-
-def _result(request: Request, engine: Engine, outcome: Outcome, clock: Clock) -> Trimming:
-    """Return an outcome with the thresholds and agreements of its subsets."""
-    problem = request.problem
-    choices = outcome.choices or [_choice(problem, engine, features) for features in outcome.best]
-    proved = outcome.reason is StopReason.EXHAUSTED and _in_order(outcome)
-    bound = choices[0].agreement.upper
-    if not proved:
-        bound = max(bound, 1 - outcome.lower, *(1 - loss.lower for loss in outcome.losses))
-    irrelevant: Features = ()
-    if isinstance(engine, AdditiveEngine | ContinuousEngine):
-        irrelevant = tuple(name for name in problem.classifier.features if name not in engine.model.names)
-    elif isinstance(engine, TableEngine | SparseEngine | MergedEngine | SampledEngine):
-        irrelevant = engine.irrelevant
-    bound = min(1.0, bound)
-    clock.finish(choices[0].features, choices[0].agreement.lower, bound, outcome.evaluations, outcome.nodes)
-    return Trimming(
-        problem,
-        choices[0],
-        bound,
-        Status.OPTIMAL if proved else Status.FEASIBLE,
-        outcome.reason,
-        tuple(choices[1:]),
-        irrelevant,
-        min(1.0, engine.tie_mass),  # a sum of floats
-        engine.name,
-        SearchStats(outcome.evaluations, outcome.nodes, clock.total),
-    )
-
-
-ROUNDING = 1e-12
-"""Losses are sums of floats; differences smaller than this mean nothing."""
-
-
-def _in_order(outcome: Outcome) -> bool:
-    """Tell whether each loss surely is at most the next one, and the last at most all others."""
-    nexts = [*(loss.lower for loss in outcome.losses[1:]), outcome.lower]
-    return all(mine.upper <= other + ROUNDING for mine, other in zip(outcome.losses, nexts, strict=True))
-
-
-def _choice(problem: TrimProblem, engine: Engine, features: Features) -> Choice:
-    classifier = problem.classifier
-    features = classifier.checked_subset({*features, *problem.required})  # some of these may not matter
-    if problem.threshold == "keep":
-        agreement = engine.eca(features, classifier.threshold)
-        return Choice(features, problem.cost(features), classifier.threshold, _only(classifier), agreement)
-    best = engine.maa(features)
-    return Choice(features, problem.cost(features), best.threshold, best.thresholds, best.value)

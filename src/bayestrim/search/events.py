@@ -106,6 +106,10 @@ class Clock:
         """Return the time that is left: none after an interruption."""
         return 0.0 if self.interrupted else self.left
 
+    def half(self) -> float:
+        """Return what is left of the first half of the time."""
+        return max(0.0, self.patience() - (0.0 if self._seconds is None else self._seconds / 2))
+
     def is_over(self) -> bool:
         """Tell whether the time is over."""
         return self._seconds is not None and self.seconds >= self._seconds
