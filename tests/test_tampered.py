@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +39,17 @@ ALTERATIONS: dict[str, tuple[tuple[Any, ...], Any]] = {
     "another old threshold": (("problem", "classifier", "threshold"), 0.4),
     "an optimum where there is none": (("features",), ["Q2", "Q3"]),
     "nothing affordable": (("status",), "INFEASIBLE"),
+    "an interval called exact": (("agreement", "upper"), 1.0),
+    "an agreement above 1": (("agreement", "upper"), 3.0),
+    "a sample of unknown confidence": (("agreement", "kind"), "statistical"),
+    "an optimum without a proof": (("stop_reason",), "GAP"),
+    "more ties": (("tie_mass",), 0.5),
+    "a feature that is none and does not matter": (("irrelevant",), ["Q9"]),
+    "another model": (("model", "target"), "Q1"),
+    "another model's threshold": (("model", "threshold"), 0.5),
+    "a classifier of later times": (("problem", "classifier", "version"), 2),
+    "half an evaluation": (("stats", "evaluations"), 0.5),
+    "the same feature twice": (("features",), ["Q1", "Q1", "Q3"]),
 }
 
 
@@ -62,6 +76,53 @@ def test_what_was_altered_fails(place: tuple[Any, ...], value: Any, tmp_path: Pa
     part[place[-1]] = value
     path.write_text(json.dumps(document))
     assert fails(path)
+
+
+def leaves(part: Any, place: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Yield where everything in a document is, parts with parts included."""
+    if place:
+        yield place
+    for step in part if isinstance(part, dict) else range(len(part)) if isinstance(part, list) else ():
+        yield from leaves(part[step], (*place, step))
+
+
+WRONG: list[Any] = [None, True, -1, 0.5, 1e308, float("nan"), 10**400, "x", [], [["Q1"]], {}]
+RESULTS = {
+    "optimal": lambda: bt.trim(PROBLEM, alternatives=1),
+    "cheapest": lambda: bt.trim(QUIZ, agreement=0.9),
+    "infeasible": lambda: bt.trim(QUIZ, 1, required=["Q1", "Q2"]),
+    "sampled": lambda: bt.trim(QUIZ, 2, engine="sampled", seed=1, limits=bt.Limits(samples=2000)),
+}
+
+
+@pytest.mark.parametrize("make", RESULTS.values(), ids=list(RESULTS))
+def test_nonsense_anywhere_ends_in_a_clear_error_or_a_verdict(make: Callable[[], bt.Trimming], tmp_path: Path) -> None:
+    """Whatever stands in place of whatever: no other error comes, neither when it is read nor when it is verified."""
+    path = tmp_path / "result.json"
+    make().save(path)
+    text, refused = path.read_text(), 0
+    for place in leaves(json.loads(text)):
+        for value in WRONG:
+            document = json.loads(text)
+            part = document
+            for step in place[:-1]:
+                part = part[step]
+            part[place[-1]] = value
+            try:
+                result = bt.load_result(io.StringIO(json.dumps(document)))
+            except bt.BayestrimError:
+                refused += 1
+            else:
+                assert bt.verify(result, samples=1000).checks
+                assert result.summary()
+    assert refused > 100
+
+
+def test_an_optimum_where_nothing_is_allowed_is_found_out() -> None:
+    """A choice that breaks the constraints is no rival to itself."""
+    result = bt.trim(QUIZ, 1)
+    false = replace(result, problem=replace(result.problem, required=("Q1", "Q2")))
+    assert {check.name for check in bt.verify(false).failed} == {"constraints"}
 
 
 def test_what_was_asked_for_is_saved(tmp_path: Path) -> None:

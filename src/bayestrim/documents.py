@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
@@ -88,5 +89,33 @@ def load(text: str, origin: str, kind: str, version: int, restore: Callable[[Map
         return restore(saved)
     except KeyError as error:
         raise FormatError(f"the saved {kind} lacks {error.args[0]!r}", origin) from None
-    except (ValueError, LookupError, TypeError, AttributeError) as error:
+    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError) as error:
         raise FormatError(f"the saved {kind} is damaged: {error}", origin) from None
+
+
+def number(saved: Mapping[str, Any], name: str, most: float = math.inf) -> float:
+    """Return a number of a document, from 0 to some most."""
+    value = saved[name]
+    if not isinstance(value, int | float) or isinstance(value, bool) or not (0 <= value <= most and value < math.inf):
+        up_to = "0 or more" if math.isinf(most) else f"from 0 to {most:g}"
+        raise ValueError(f"{name!r} is {_shown(value)}; it must be a number, {up_to}")
+    return float(value)
+
+
+def names(saved: Mapping[str, Any], name: str) -> list[str]:
+    """Return a list of names of a document."""
+    value = saved[name]
+    if not isinstance(value, list) or not all(isinstance(member, str) for member in value):
+        raise ValueError(f"{name!r} is {_shown(value)}; it must be a list of names")
+    if len(set(value)) < len(value):
+        raise ValueError(f"{name!r} is {_shown(value)}; a name is there twice")
+    return value
+
+
+def _shown(value: object) -> str:
+    text = json.dumps(value)
+    return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}…"
+
+
+LONGEST_SHOWN = 60
+"""So much of a wrong value is shown."""

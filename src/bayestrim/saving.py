@@ -36,9 +36,12 @@ def of_classifier(given: Classifier) -> dict[str, Any]:
 
 def to_classifier(saved: Mapping[str, Any]) -> Classifier:
     """Return the classifier that `of_classifier` described."""
-    if saved["format"] == continuous.FORMAT:
+    version = saved["format"], saved["version"]
+    if version == (continuous.FORMAT, continuous.VERSION):
         return continuous.from_document(saved)
-    return classifier.from_document(saved)
+    if version == (classifier.FORMAT, classifier.VERSION):
+        return classifier.from_document(saved)
+    raise ValueError(f"a classifier of the format {version[0]!r}, version {version[1]!r}, is not supported")
 
 
 def to_problem(saved: Mapping[str, Any]) -> TrimProblem:

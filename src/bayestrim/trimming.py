@@ -273,8 +273,8 @@ def to_choice(saved: Mapping[str, Any], problem: TrimProblem) -> Choice:
     low, high = saved["threshold_interval"]
     interval = ThresholdInterval(-math.inf if low is None else float(low), math.inf if high is None else float(high))
     return Choice(
-        problem.classifier.checked_subset(saved["features"]),
-        float(saved["cost"]),
+        problem.classifier.checked_subset(documents.names(saved, "features")),
+        documents.number(saved, "cost"),
         checked_threshold(saved["threshold"]),
         interval,
         _to_interval(saved["agreement"]),
@@ -282,32 +282,68 @@ def to_choice(saved: Mapping[str, Any], problem: TrimProblem) -> Choice:
 
 
 def _to_interval(saved: Mapping[str, Any]) -> Interval:
-    if saved["kind"] not in get_args(Kind):
-        raise ValueError(f"agreement of the kind {saved['kind']!r}")
-    return Interval(float(saved["lower"]), float(saved["upper"]), saved["kind"], saved.get("confidence"))
+    kind, confidence = saved["kind"], saved.get("confidence")
+    if kind not in get_args(Kind):
+        raise ValueError(f"agreement of the kind {kind!r}")
+    lower, upper = (documents.number(saved, name, 1) for name in ("lower", "upper"))
+    if lower > upper or (kind == "exact" and lower < upper):
+        raise ValueError(f"the agreement is {kind}, from {lower!r} to {upper!r}")
+    if kind == "statistical":
+        confidence = documents.number(saved, "confidence", 1)
+    elif confidence is not None:
+        raise ValueError(f"the agreement is {kind}, with a confidence of {confidence!r}")
+    return Interval(lower, upper, kind, confidence)
+
+
+def _to_stats(saved: Mapping[str, Any]) -> SearchStats:
+    stats = SearchStats(**saved)
+    for name in saved:
+        documents.number(saved, name)
+    if not (isinstance(stats.evaluations, int) and isinstance(stats.nodes, int)):
+        raise ValueError(f"a search of {stats.evaluations!r} evaluations and {stats.nodes!r} nodes")
+    return stats
 
 
 def _from_document(saved: Mapping[str, Any]) -> Trimming:
     problem = to_problem(saved["problem"])
+    alternatives = saved["alternatives"]
+    if not isinstance(alternatives, list) or not isinstance(saved["engine"], str):
+        raise ValueError("the alternatives are no list, or the engine's name is no text")
     result = Trimming(
         problem,
         to_choice(saved, problem),
-        float(saved["bound"]),
+        documents.number(saved, "bound", 1),
         Status[saved["status"]],
         StopReason[saved["stop_reason"]],
-        tuple(to_choice(choice, problem) for choice in saved["alternatives"]),
-        tuple(saved["irrelevant"]),
-        float(saved["tie_mass"]),
-        str(saved["engine"]),
-        SearchStats(**saved["stats"]),
-        saved["wanted_agreement"],
+        tuple(to_choice(choice, problem) for choice in alternatives),
+        problem.classifier.checked_subset(documents.names(saved, "irrelevant")),
+        documents.number(saved, "tie_mass", 1),
+        saved["engine"],
+        _to_stats(saved["stats"]),
+        None if saved["wanted_agreement"] is None else documents.number(saved, "wanted_agreement", 1),
     )
-    derived = result.to_dict()
-    for name in DERIVED:
-        if saved[name] != derived[name]:
-            raise ValueError(f"{name!r} is {saved[name]!r}, but from the rest follows {derived[name]!r}")
+    _check_consistency(saved, result)
     return result
+
+
+def _check_consistency(saved: Mapping[str, Any], result: Trimming) -> None:
+    """Refuse an answer that contradicts itself."""
+    derived = result.to_dict()
+    pairs = [(name, saved[name], derived[name]) for name in DERIVED]
+    pairs += [(name, saved["model"][name], derived["model"][name]) for name in DERIVED_OF_MODEL]
+    for name, said, right in pairs:
+        if said != right:
+            raise ValueError(f"{name!r} is {said!r}, but from the rest follows {right!r}")
+    if result.status is not Status.FEASIBLE and result.stop_reason is not StopReason.EXHAUSTED:
+        raise ValueError(
+            f"{result.status.name} is proved only where the search was not ended by {saved['stop_reason']}"
+        )
+    nothing = (result.features, result.cost, result.agreement.upper, result.bound) == ((), 0, 0, 0)
+    if result.status is Status.INFEASIBLE and not nothing:
+        raise ValueError("nothing is allowed, and yet something is kept or agrees")
 
 
 DERIVED = ("dropped", "gap", "budget")
 """What a saved answer says twice; it must say the same."""
+DERIVED_OF_MODEL = ("target", "positive", "threshold")
+"""The same, of its model."""

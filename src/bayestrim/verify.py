@@ -57,6 +57,10 @@ MOST_DRAWS = 20
 """How many instances are drawn for each that is asked for, where most disagree with the evidence."""
 CELLS = 2**22
 """How many state numbers are handled at once."""
+HARDLY = 10**6
+"""Posteriors this many times nearer to the threshold than 0 and 1 are hardly beside it."""
+COUNT_TIES = ("additive", "table", "circuit")
+"""Engines that find all instances near the threshold, where instances are few."""
 CLEAR_GAP = 1e-9
 """Posteriors further apart than this surely differ, whatever rounding did to them."""
 
@@ -214,6 +218,9 @@ def _check_by(judge: _Judge, result: Trimming, seed: int) -> Iterator[Check]:
         if result.status is Status.OPTIMAL and rivals.complete and judge.exact:
             fault = fault or _outranked(result, leads)
         yield _check("alternatives", fault, f"distinct, affordable, in order, as good as stated {judge.basis}")
+    if judge.exact and result.engine in COUNT_TIES and 0 < result.problem.classifier.threshold < 1:
+        finding = f"instances of probability {result.tie_mass:.3g} lie at the old threshold {judge.basis}"
+        yield _check("ties", judge.untied(result.tie_mass), finding)
     if result.irrelevant:
         yield _check("irrelevant features", judge.mattering(result.irrelevant), f"they change nothing {judge.basis}")
 
@@ -443,6 +450,9 @@ class _Judge(Protocol):
     def mattering(self, names: Features) -> str:
         """Find decisions that change with features that are called irrelevant."""
 
+    def untied(self, mass: float) -> str:
+        """Find that instances at the old threshold, or hardly beside it, have another mass."""
+
     def lead(self, features: Features) -> float:
         """Return how much more often some features agree than the chosen ones, at least."""
 
@@ -507,6 +517,15 @@ class _Enumeration:
         rest = tuple(name for name in classifier.features if name not in names)
         changed = self._whole - self._behaviours(rest).at(classifier.threshold)
         return f"without them {changed / self._whole:.2g} of decisions change {self.basis}" if changed else ""
+
+    def untied(self, mass: float) -> str:
+        threshold = reference.rational(self._problem.classifier.threshold)
+        apart = abs(self._positive * threshold.denominator - self._mass * threshold.numerator) * HARDLY
+        hardly = self._mass * min(threshold.numerator, threshold.denominator - threshold.numerator)
+        least, most = (int(self._mass[near].sum()) / self._whole for near in (apart == 0, apart <= hardly))
+        if least - TOLERANCE <= mass <= most + TOLERANCE:
+            return ""
+        return f"said to be {mass:.9g}, but instances of {least:.9g} lie there and of {most:.9g} near {self.basis}"
 
     def lead(self, features: Features) -> float:
         behaviours = self._behaviours(features)
@@ -604,6 +623,9 @@ class _Sampling:
         posteriors = self._posteriors(self._classifier, slice(None))
         changed &= np.abs(posteriors - limit) > 1e-6 * limit * (1 - limit) + 1e-15
         return f"without them {changed.mean():.2g} of decisions change {self.basis}" if changed.any() else ""
+
+    def untied(self, mass: float) -> str:
+        return ""  # a sample can tell nothing of what is so rare
 
     def lead(self, features: Features) -> float:
         threshold = self._classifier.threshold
@@ -720,7 +742,7 @@ def _find_rivals(result: Trimming, judge: _Judge, seed: int) -> _Rivals:
     allowance = Allowance(problem)
     everything = allowance.subsets(most)
     if everything is not None:
-        return _Rivals(everything, True)
+        return _Rivals(everything or [result.features], True)
     random, count = Random(seed), min(most, MOST_RIVALS)
     near = list(islice(allowance.neighbours(result.features, random), count - count // 5))
     far = [allowance.some(random) for _ in range(count - len(near))]
