@@ -15,10 +15,11 @@ from typing import Any
 import generators
 import pytest
 from test_prices import constrained
+from test_tampered import leaves
 from test_workers import BUDGET, LARGE, same, wide
 
 import bayestrim as bt
-from bayestrim import files
+from bayestrim import files, saving
 from bayestrim.errors import CheckpointError, ProblemError
 from bayestrim.search import checkpoint, coordinator
 from bayestrim.verify import verify
@@ -58,7 +59,7 @@ def kill_twenty_times(path: Path, ask: Callable[[Path], object]) -> None:
     random = Random(0)
     for turn in range(20):
         child = in_another_process(path, ask, slowly=turn % 2 == 1)
-        time.sleep(random.uniform(0.02, 0.4))
+        time.sleep(random.uniform(0.02, 0.3))
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
 
@@ -108,7 +109,7 @@ def test_many_searches_that_are_killed_twenty_times_end_the_same(
     ask: Callable[..., bt.Trimming | bt.BudgetCurve], tmp_path: Path
 ) -> None:
     """What is finished is not done again, nor what is closed of the search in hand."""
-    problem, path = bt.TrimProblem(LARGE, BUDGET), tmp_path / "search.json"
+    problem, path = bt.TrimProblem(LARGE, BUDGET - 1), tmp_path / "search.json"
     alone = ask(problem)
     kill_twenty_times(path, lambda path: ask(problem, checkpoint=path))
     found = bt.resume(path) if path.exists() else ask(problem, checkpoint=path)
@@ -160,10 +161,10 @@ def test_an_interrupted_curve_goes_on(tmp_path: Path) -> None:
         if len(seen) == 4:
             raise KeyboardInterrupt
 
-    first = bt.frontier(LARGE, up_to=BUDGET, checkpoint=path, on_event=stop)
+    first = bt.frontier(LARGE, up_to=7, checkpoint=path, on_event=stop)
     assert first.stop_reason is bt.StopReason.INTERRUPTED
     assert json.loads(path.read_text())["in_hand"]["open"]
-    assert facts(bt.resume(path, n_jobs=2)) == facts(bt.frontier(LARGE, up_to=BUDGET))
+    assert facts(bt.resume(path, n_jobs=2)) == facts(bt.frontier(LARGE, up_to=7))
 
 
 def test_searches_that_stop_at_once_write_seldom(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -284,6 +285,32 @@ def test_a_damaged_checkpoint_is_a_clear_error(stopped: Path) -> None:
             bt.resume(stopped)
 
 
+@pytest.mark.parametrize("ask", QUESTIONS.values(), ids=list(QUESTIONS))
+def test_a_checkpoint_that_was_made_up_is_a_clear_error(
+    ask: Callable[..., bt.Trimming | bt.BudgetCurve], tmp_path: Path
+) -> None:
+    """Whatever is missing or of another kind, though the digest is right: no error but the package's own comes."""
+    path, refused = tmp_path / "made_up.json", 0
+    ask(wide(12), checkpoint=path, limits=bt.Limits(evaluations=1200))
+    text = path.read_text()
+    known = {name: part for name, part in json.loads(text).items() if name != "problem"}
+    values: list[Any] = [None, "x", []]
+    for place in (place for place in leaves(known) if not any(step in range(1, 999) for step in place)):
+        for value in values:
+            document = json.loads(text)
+            part = document
+            for step in place[:-1]:
+                part = part[step]
+            part[place[-1]] = value
+            del document["digest"]
+            path.write_text(json.dumps({**document, "digest": saving.fingerprint(document)}))
+            try:
+                bt.resume(path, limits=bt.Limits(evaluations=100))
+            except bt.BayestrimError:
+                refused += 1
+    assert refused > 30
+
+
 def test_other_files_are_no_checkpoints(tmp_path: Path) -> None:
     """Neither a classifier nor another version's checkpoint nor a file that is not there."""
     LARGE.save(tmp_path / "classifier.json")
@@ -301,6 +328,8 @@ def test_what_is_not_cut_into_slices_keeps_no_checkpoint(tmp_path: Path) -> None
     """That is said, rather than leaving no file without a word."""
     with pytest.raises(ProblemError, match="strategy 'greedy' keeps no checkpoints"):
         bt.trim(LARGE, BUDGET, strategy="greedy", checkpoint=tmp_path / "none.json")
+    with pytest.raises(ProblemError, match="there is no strategy 3; known: 'auto', 'branch-and-bound'"):
+        bt.trim(LARGE, BUDGET, strategy=3)  # type: ignore[arg-type]
     with pytest.raises(ProblemError, match="strategy 'exhaustive' keeps no checkpoints"):
         bt.frontier(wide(5), strategy="exhaustive", checkpoint=tmp_path / "none.json")
 

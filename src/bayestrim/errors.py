@@ -110,12 +110,13 @@ class RowSumWarning(UserWarning):
     """Rows of a table did not sum to 1 and were divided by their sum."""
 
 
-def suggestion(word: str, allowed: Iterable[str]) -> str:
+def suggestion(word: object, allowed: Iterable[str]) -> str:
     """Return ``"; did you mean 'x'?"`` for the nearest allowed word, or the first few words allowed."""
     choices = list(allowed)
     # Comparing takes the product of the lengths: long names and long lists are not searched.
     folded = {choice.casefold(): choice for choice in reversed(choices[:2000]) if len(choice) <= LONGEST_WORD}
-    near = difflib.get_close_matches(word.casefold(), folded, n=1) if len(word) <= LONGEST_WORD else []
+    short = isinstance(word, str) and len(word) <= LONGEST_WORD
+    near = difflib.get_close_matches(str(word).casefold(), folded, n=1) if short else []
     if near:
         return f"; did you mean {folded[near[0]]!r}?"
     if not choices:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -76,7 +77,7 @@ class Checkpoint:
 
     def __init__(self, path: str | PathLike[str], problem: TrimProblem, question: Mapping[str, Any]) -> None:
         self.path = Path(path)
-        self._problem = saving.of_problem(problem)
+        self._problem, self._classifier = saving.of_problem(problem), problem.classifier
         self._question = dict(question)
         self._fingerprint = saving.fingerprint([self._problem, self._question])
         self._next = time.monotonic() + SECONDS
@@ -90,9 +91,10 @@ class Checkpoint:
             self._go_on(_read(self.path))
 
     def _go_on(self, saved: Mapping[str, Any]) -> None:
-        self._check(saved["fingerprint"] == self._fingerprint)
-        self._steps = {(step["most"], step["enough"]): step for step in saved["steps"]}
-        self._left, self.seconds = saved["in_hand"], saved["seconds"]
+        with self.reading():
+            self._check(saved["fingerprint"] == self._fingerprint)
+            self._steps = {(step["most"], step["enough"]): step for step in saved["steps"]}
+            self._left, self.seconds = saved["in_hand"], documents.number(saved, "seconds")
 
     def _check(self, same: bool) -> None:
         if not same:
@@ -123,13 +125,22 @@ class Checkpoint:
     def open(self, identity: object) -> State | None:
         """Return what an earlier run left of the same search, None if there is nothing."""
         self._identity, self.gone_on = saving.fingerprint(identity), 0
-        left, (most, enough) = self._left, self._asked or (None, None)
-        if left is None or (left["most"], left["enough"]) != (most, enough):
+        if self._left is None:
             return None
-        self._check(left["identity"] == self._identity)
-        self._left = None
-        self.gone_on = left["evaluations"]
-        return _restore(left, self.seconds)
+        with self.reading():
+            left = self._left
+            if (left["most"], left["enough"]) != (self._asked or (None, None)):
+                return None
+            self._check(left["identity"] == self._identity)
+            state = _restore(left, self.seconds)
+            for features, _ in state.entries:
+                self._classifier.checked_subset(features)
+        self._left, self.gone_on = None, state.evaluations
+        return state
+
+    def reading(self) -> AbstractContextManager[None]:
+        """Report what cannot be restored as damage to the file."""
+        return _reading(self.path)
 
     @property
     def due(self) -> bool:
@@ -171,6 +182,17 @@ class Checkpoint:
         self._unwritten = None
 
 
+@contextmanager
+def _reading(path: str | PathLike[str]) -> Iterator[None]:
+    """Report what cannot be restored as damage to a file, though its digest fits."""
+    try:
+        yield
+    except CheckpointError:
+        raise
+    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError) as error:
+        raise CheckpointError(f"{path} is damaged: {error}; remove it to begin anew") from None
+
+
 def of_entry(features: Features, loss: Loss) -> dict[str, Any]:
     """Return a subset and bounds of its loss as plain lists and dictionaries."""
     return {"features": list(features), "lower": loss.lower, "upper": loss.upper}
@@ -178,7 +200,7 @@ def of_entry(features: Features, loss: Loss) -> dict[str, Any]:
 
 def to_entry(saved: Mapping[str, Any]) -> tuple[Features, Loss]:
     """Return what `of_entry` described."""
-    return tuple(saved["features"]), Loss(saved["lower"], saved["upper"])
+    return tuple(documents.names(saved, "features")), Loss(float(saved["lower"]), float(saved["upper"]))
 
 
 def _of_state(state: State) -> dict[str, Any]:
@@ -191,9 +213,12 @@ def _of_state(state: State) -> dict[str, Any]:
 
 
 def _restore(saved: Mapping[str, Any], seconds: float) -> State:
-    nodes = [Node(bound, int(included, 16), int(first, 16), *rest) for bound, included, first, *rest in saved["open"]]
+    nodes = [
+        Node(float(bound), int(included, 16), int(first, 16), *map(int, rest))
+        for bound, included, first, *rest in saved["open"]
+    ]
     entries = [to_entry(entry) for entry in saved["entries"]]
-    return State(nodes, entries, saved["evaluations"], saved["nodes"], seconds)
+    return State(nodes, entries, int(saved["evaluations"]), int(saved["nodes"]), seconds)
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -214,7 +239,9 @@ def _read(path: Path) -> dict[str, Any]:
 def read_checkpoint(path: str | PathLike[str]) -> tuple[TrimProblem, dict[str, Any]]:
     """Return the problem of a checkpoint, and what was asked about it."""
     saved = _read(Path(path))
-    return saving.to_problem(saved["problem"]), saved["question"]
+    with _reading(path):
+        question = {"gap": saved["question"]["gap"], "samples": saved["question"]["samples"], **saved["question"]}
+        return saving.to_problem(saved["problem"]), question
 
 
 def is_of_curve(path: str | PathLike[str]) -> bool:

@@ -33,9 +33,10 @@ class Steps:
     def found(self, request: Request) -> Outcome | None:
         """Begin a search; return what came of it if an earlier run finished it."""
         saved = None if self.checkpoint is None else self.checkpoint.begin(_asked(request))
-        if saved is None:
+        if self.checkpoint is None or saved is None:
             return None
-        outcome = _to_outcome(saved, self.problem)
+        with self.checkpoint.reading():
+            outcome = _to_outcome(saved, self.problem)
         self.before += outcome.evaluations
         return outcome
 
@@ -71,12 +72,14 @@ def _of_outcome(outcome: Outcome) -> dict[str, Any]:
 
 def _to_outcome(saved: Mapping[str, Any], problem: TrimProblem) -> Outcome:
     entries = [to_entry(entry) for entry in saved["best"]]
+    if not entries:
+        raise ValueError("a search that found nothing")
     return Outcome(
-        [features for features, _ in entries],
+        [problem.classifier.checked_subset(features) for features, _ in entries],
         [loss for _, loss in entries],
-        saved["lower"],
+        float(saved["lower"]),
         StopReason.EXHAUSTED,
-        saved["evaluations"],
-        saved["nodes"],
+        int(saved["evaluations"]),
+        int(saved["nodes"]),
         tuple(to_choice(choice, problem) for choice in saved["choices"]),
     )
