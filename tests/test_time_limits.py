@@ -99,7 +99,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     sizes: list[int] = []
 
     def noted(model: Any, kept: Any, dropped: Any, cells: int, leeway: float = 0.0) -> Any:
-        if clocks[-1].is_over():
+        if clocks[-1].left == 0:
             sizes.append(cells)
         return fine(model, kept, dropped, cells, leeway)
 
@@ -132,6 +132,26 @@ def test_after_the_time_hardly_anything_is_computed(
 ) -> None:
     """Only coarse lattices, and few: what was found needs a threshold and an agreement."""
     ask(wide(100, 3), bt.Limits(seconds=seconds))
+    assert len(made) <= 12
+    assert set(made) <= set(additive.CELLS[:1])
+
+
+@pytest.mark.parametrize("asked", ["trim", "curve", "cheapest"])
+def test_after_an_interruption_hardly_anything_is_computed(asked: str, made: list[int]) -> None:
+    """Ctrl-C gets an answer as soon as the end of the time would."""
+    classifier, sent = wide(100, 3), list[bt.Event]()
+
+    def stop(event: bt.Event) -> None:
+        if not sent:
+            sent.append(event)
+            raise KeyboardInterrupt
+
+    ways: dict[str, Callable[[], bt.Trimming | bt.BudgetCurve]] = {
+        "trim": lambda: bt.trim(classifier, 8, on_event=stop),
+        "curve": lambda: bt.frontier(classifier, on_event=stop),
+        "cheapest": lambda: bt.trim(classifier, agreement=0.9, on_event=stop),
+    }
+    assert ways[asked]().stop_reason is bt.StopReason.INTERRUPTED
     assert len(made) <= 12
     assert set(made) <= set(additive.CELLS[:1])
 

@@ -99,7 +99,9 @@ class Clock:
 
     @property
     def left(self) -> float:
-        """The time that is left."""
+        """The time that is left; none after an interruption."""
+        if self.interrupted:
+            return 0.0
         return float("inf") if self._seconds is None else max(0.0, self._seconds - self.seconds)
 
     def patience(self) -> float:
