@@ -12,6 +12,7 @@ import pytest
 
 import bayestrim as bt
 from bayestrim import reference
+from bayestrim.errors import ProblemError
 
 CLOSE = 1e-12
 COSTS = (0.0, 0.0, 0.1, 0.2, 0.5, 1.0, 1.0, 1.0, 2.5, 1 / 3, 7.0, 100.0)
@@ -99,3 +100,18 @@ def test_tables_keep_to_the_constraints_too(block: int) -> None:
     for seed in range(30 * block, 30 * (block + 1)):
         random = Random(seed)
         check(constrained(random, generators.random_classifier(random, 5)))
+
+
+@pytest.mark.parametrize(
+    ("names", "words"),
+    [
+        (("a\ud83db",), "the name of a set-up cost must not hold control characters"),
+        (("",), "the name of a set-up cost must not be empty"),
+        ((1, "1"), "two have the name '1'"),
+    ],
+)
+def test_names_of_set_up_costs_that_files_could_not_hold_are_refused(names: tuple[Any, ...], words: str) -> None:
+    """A name that cannot be written would be found out in the middle of a search; of two alike, one would be lost."""
+    classifier = generators.random_naive_bayes(Random(1), 3)
+    with pytest.raises(ProblemError, match=f"^setup_costs: {words}"):
+        bt.TrimProblem(classifier, 1, setup_costs=dict.fromkeys(names, (1.0, classifier.features[:1])))

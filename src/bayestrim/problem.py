@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from types import MappingProxyType
 from typing import Any, Literal, get_args
 
 from bayestrim.classifier import Classifier
-from bayestrim.errors import ProblemError, UnknownNameError, suggestion
+from bayestrim.errors import NetworkError, ProblemError, UnknownNameError, suggestion
+from bayestrim.network import check_word
 from bayestrim.purse import Purse, scaled
 from bayestrim.ties import as_written
 
@@ -235,7 +236,7 @@ def _checked_setups(classifier: Classifier, given: Any) -> dict[str, tuple[float
     given = given or {}
     if len(given) > MOST_SETUPS:
         raise ProblemError(f"there are {len(given)} set-up costs; {MOST_SETUPS} are allowed")
-    setups = {}
+    setups: dict[str, tuple[float, tuple[str, ...]]] = {}
     for name, entry in given.items():
         what = f"the set-up cost {name!r}"
         if not isinstance(entry, tuple | list) or len(entry) != 2:
@@ -243,8 +244,20 @@ def _checked_setups(classifier: Classifier, given: Any) -> dict[str, tuple[float
         price = _checked_amount(entry[0], what)
         if math.isinf(price):
             raise ProblemError(f"{what} is infinite; forbid the features that share it")
-        setups[str(name)] = price, _checked_members(classifier, entry[1], f"setup_costs: {name}")
+        setups[_checked_name(name, setups)] = price, _checked_members(classifier, entry[1], f"setup_costs: {name}")
     return setups
+
+
+def _checked_name(given: object, others: Container[str]) -> str:
+    """Return the name of a set-up cost, refusing one that files could not hold or that another has."""
+    name = str(given)
+    try:
+        check_word(name, "the name of a set-up cost")
+    except NetworkError as error:
+        raise ProblemError(f"setup_costs: {error}") from None
+    if name in others:
+        raise ProblemError(f"setup_costs: two have the name {name!r}")
+    return name
 
 
 def _checked_members(classifier: Classifier, given: Any, what: str) -> tuple[str, ...]:
