@@ -84,3 +84,68 @@ def test_merging_the_positive_states_is_summing_them() -> None:
     assert sides.shape == (2, 3, 1)
     assert sides[0] == pytest.approx(whole[positive].sum(axis=0), abs=1e-15)
     assert sides[1] == pytest.approx(whole[~positive].sum(axis=0), abs=1e-15)
+
+
+def hard_product() -> tuple[list[tuple[int, ...]], dict[int, int], tuple[int, ...]]:
+    """Return a product for which many orders are worth comparing: a grid, of which one row is kept."""
+    side, wide = 12, 3
+    scopes: list[tuple[int, ...]] = [(side * i + j, side * i + j + 1) for i in range(wide * 3) for j in range(side - 1)]
+    scopes += [(side * i + j, side * (i + 1) + j) for i in range(wide * 3 - 1) for j in range(side)]
+    return scopes, dict.fromkeys(range(side * wide * 3), 3), tuple(range(side))
+
+
+def test_planning_ends_with_the_time() -> None:
+    """Without time one order is made, which the next search does not take for the best; with it many are compared."""
+    scopes, sizes, keep = hard_product()
+    asked: list[float] = []
+
+    def left() -> float:
+        asked.append(2.0 - len(asked))
+        return asked[-1]
+
+    hurried = contraction.plan_contraction(scopes, sizes, keep, left=lambda: 0.0)
+    longer = contraction.plan_contraction(scopes, sizes, keep, left=left)
+    assert asked == [2, 1, 0]
+    whole = contraction.plan_contraction(scopes, sizes, keep)
+    assert hurried.operations >= longer.operations >= whole.operations
+    assert hurried.operations > whole.operations
+    assert contraction.plan_contraction(scopes, sizes, keep, left=lambda: 0.0) is whole
+
+
+def test_plans_are_remembered_where_they_fit() -> None:
+    """A plan is taken again where it fits, unless it slices and more is allowed, and where none would fit."""
+    sizes = {0: 30, **{1 + i: 2 for i in range(11)}}
+    scopes, keep = [(0, 1 + i) for i in range(11)], tuple(range(12))
+    whole = contraction.plan_contraction(scopes, sizes, keep)
+    assert contraction.plan_contraction(scopes, sizes, keep, whole.peak) is whole
+    for share in (0.9, 0.6):
+        sliced = contraction.plan_contraction(scopes, sizes, keep, whole.peak * share)
+        assert sliced.sliced
+        assert contraction.plan_contraction(scopes, sizes, keep, whole.peak * share) is sliced
+    assert not contraction.plan_contraction(scopes, sizes, keep, whole.peak).sliced
+
+
+def test_the_need_is_known_in_advance() -> None:
+    """What a joint table will hold at once is what its plan says, or what elimination in logarithms needs."""
+    network = bt.BayesianNetwork(
+        [bt.Variable(name, ("x", "y", "z")) for name in "CHAB"],
+        {"H": ["C"], "A": ["H"], "B": ["H", "C"]},
+        {
+            "C": [0.2, 0.3, 0.5],
+            "H": np.full((3, 3), 1 / 3),
+            "A": np.full((3, 3), 1 / 3),
+            "B": np.full((3, 3, 3), 1 / 3),
+        },
+    )
+    need = inference.joint_need(network, "C", ["A", "B"], {})
+    assert need >= 2 * 9
+    states = np.array([True, False, False])
+    inference.joint_table(network, "C", ["A", "B"], {}, positive=states, memory=8 * need)
+    with pytest.raises(bt.TooLargeError, match="the joint table of 2 features"):
+        inference.joint_table(network, "C", ["A", "B"], {}, positive=states, memory=8 * need - 1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(inference, "SAFE_EXPONENT", 1)
+        need = inference.joint_need(network, "C", ["A"], {"B": 0})
+        inference.joint_table(network, "C", ["A"], {"B": 0}, positive=states, memory=8 * need)
+        with pytest.raises(bt.TooLargeError, match="the joint table of 1 features"):
+            inference.joint_table(network, "C", ["A"], {"B": 0}, positive=states, memory=8 * need - 1)

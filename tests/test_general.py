@@ -14,9 +14,10 @@ import generators
 import pytest
 
 import bayestrim as bt
-from bayestrim import engines, reference
+from bayestrim import contraction, engines, reference
 from bayestrim.engines.table import TableEngine
 from bayestrim.search import general
+from bayestrim.search.events import Clock
 from bayestrim.verify import verify
 
 CLOSE = 1e-12
@@ -239,3 +240,32 @@ def test_unsettled_ties_leave_the_table_engine_certified(monkeypatch: pytest.Mon
     result = bt.trim(classifier, 1, engine="table")
     exact = max(reference.maa(classifier, subset).value for subset in ((), ("A",), ("B",)))
     assert result.agreement.lower <= float(exact) <= result.bound
+
+
+def test_tables_are_planned_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The plan by which an engine is chosen is the one by which the table is made."""
+    planned, right = [], contraction._planned
+
+    def counting(*given: Any) -> Any:
+        planned.append(given)
+        return right(*given)
+
+    monkeypatch.setattr(contraction, "_planned", counting)
+    monkeypatch.setattr(contraction, "_plans", {})
+    names = ("C", "H", "A", "B")
+    network = bt.BayesianNetwork(
+        [bt.Variable(name, ("+", "-")) for name in names],
+        {"H": ["C"], "A": ["H"], "B": ["H"]},
+        {"C": [0.3, 0.7], **{name: [[0.9, 0.1], [0.2, 0.8]] for name in "HAB"}},
+    )
+    classifier = bt.Classifier(network, "C", "+", ["A", "B"])
+    assert bt.trim(classifier, 1).engine == "table"
+    assert len([given for given in planned if len(given[2]) == 3]) == 1
+
+
+def test_an_interruption_ends_planning() -> None:
+    """After Ctrl-C no more orders are tried, whatever the time limit."""
+    clock = Clock(3600)
+    assert clock.patience() > 3000
+    clock.interrupt()
+    assert clock.patience() == 0

@@ -17,7 +17,7 @@ from test_sparse import values
 
 import bayestrim as bt
 from bayestrim import engines, reference
-from bayestrim.engines import merged, merging
+from bayestrim.engines import merged, merging, sampled
 from bayestrim.engines.merged import MergedEngine
 from bayestrim.engines.relevance import boundary
 from bayestrim.engines.table import TableEngine
@@ -28,11 +28,17 @@ CLOSE = 1e-9
 MODELS = Path(pgmpy.__file__).parent / "utils" / "example_models"
 
 
+def never_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Merge even what one table would hold."""
+    monkeypatch.setattr(merged, "SMALL", 0)
+    monkeypatch.setattr(merged, "TABLED", 0)
+
+
 @pytest.fixture(params=["merged", "tabled"])
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Merge even what one table would hold, or not."""
     if request.param == "merged":
-        monkeypatch.setattr(merged, "TABLED", 0)
+        never_table(monkeypatch)
     name: str = request.param
     return name
 
@@ -112,7 +118,7 @@ def test_tie_masses_are_those_of_the_table_engine(way: str) -> None:
 
 def test_bounds_hold_for_all_subsets(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a set of features loses at least, no subset of it falls short of."""
-    monkeypatch.setattr(merged, "TABLED", 0)
+    never_table(monkeypatch)
     for seed in range(60):
         random, classifier = random_classifier(seed)
         engine = MergedEngine(classifier)
@@ -126,7 +132,7 @@ def test_bounds_hold_for_all_subsets(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_merging_what_is_only_near_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """An engine that takes messages for proportional that are not states values that brute force refutes."""
-    monkeypatch.setattr(merged, "TABLED", 0)
+    never_table(monkeypatch)
     monkeypatch.setattr(merging, "ALIKE", 0.2)
     wrong = 0
     for seed in range(150):
@@ -187,7 +193,7 @@ def test_equal_tests_are_trimmed() -> None:
 def test_the_table_engine_agrees(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """On public networks both say the same of any features, leaves or not."""
     if name != "water":  # where messages are too large
-        monkeypatch.setattr(merged, "TABLED", 0)
+        never_table(monkeypatch)
     network, random = bt.read_network(MODELS / f"{name}.bif.gz"), Random(1)
     for _ in range(6):
         target = random.choice(network.roots)
@@ -265,7 +271,7 @@ def test_taking_different_features_for_equal_is_found_out(monkeypatch: pytest.Mo
 
 def test_what_cannot_be_told_apart_is_not_claimed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where subsets have too many classes, nothing is said of them, and nothing is called optimal that is not."""
-    monkeypatch.setattr(merged, "TABLED", 0)
+    never_table(monkeypatch)
     honest = 0
     for seed in range(160):
         _, problem = random_problem(seed)
@@ -312,7 +318,7 @@ def test_without_time_there_is_an_answer() -> None:
 
 def test_ties_out_of_reach_are_doubtful(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where no exact arithmetic is in reach, the tie band goes either way, and the interval holds the truth."""
-    monkeypatch.setattr(merged, "TABLED", 0)
+    never_table(monkeypatch)
     monkeypatch.setattr(merged, "MOST_EXACT", 0)
     doubtful = 0
     for seed in range(150):
@@ -356,3 +362,35 @@ def test_too_many_classes_are_refused() -> None:
 def test_the_choice_says_that_it_was_asked_for() -> None:
     """Whoever asks for the engine gets it."""
     assert "cannot be told apart" in engines.choose(repeated(5, 0.5), "merged").reason
+
+
+def test_where_few_classes_decide_nothing_else_is_asked_for() -> None:
+    """Where no table fits, and what decides has few classes, the engine is taken; the answer is exact, and says why."""
+    network = bt.read_network(MODELS / "alarm.bif.gz")
+    classifier = bt.Classifier(network, "HYPOVOLEMIA", "TRUE", threshold=0.2)
+    choice = engines.choose(classifier)
+    assert choice.name == "merged"
+    assert choice.reason.endswith("but decisions depend on 3 of 36 features, with 18 classes of instances")
+    result = bt.trim(classifier, 3)
+    assert (result.engine, result.agreement.kind, result.status) == ("merged", "exact", bt.Status.OPTIMAL)
+    assert bt.maa(classifier, result.features).value.kind == "exact"
+    points = bt.frontier(classifier, up_to=2)
+    assert [point.status for point in points] == [bt.Status.OPTIMAL] * 3
+    assert "merged" in str(bt.describe(classifier))
+
+
+def test_questions_with_too_many_classes_are_put_to_samples(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever asks about one subset gets an answer, even where its classes are too many."""
+    network = bt.read_network(MODELS / "alarm.bif.gz")
+    classifier = bt.Classifier(network, "HYPOVOLEMIA", "TRUE", threshold=0.2)
+    assert bt.mpa(classifier, ["HR"]).kind == "exact"
+
+    def refuse(*_: object) -> None:
+        raise bt.TooLargeError("too many classes")
+
+    monkeypatch.setattr(MergedEngine, "eca", refuse)
+    monkeypatch.setattr(sampled, "SAMPLES", 500)
+    found = bt.eca(classifier, ["HR"])
+    assert found.kind == "statistical"
+    assert bt.eca(classifier, ["HR"]) == found
+    assert bt.mpa(classifier, ["HR"]).kind == "exact"

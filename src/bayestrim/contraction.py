@@ -110,8 +110,10 @@ def plan_contraction(
     """
     key = tuple(map(tuple, scopes)), tuple(sorted(sizes.items())), tuple(keep)
     plan, given = _plans.get(key, (None, 0.0))
-    if plan is not None and plan.peak <= most and (most <= given or not plan.sliced):
-        return plan
+    if plan is not None:
+        fits = plan.peak <= most and (most <= given or not plan.sliced)
+        if fits or most <= given < plan.peak:  # in the latter case nothing was found that fits
+            return plan
     plan, finished = _planned(scopes, sizes, keep, most, left)
     if finished:
         while len(_plans) >= REMEMBERED:

@@ -129,7 +129,10 @@ searching = _together(
     click.option("--time-limit", type=float, metavar="S", help="Stop after S seconds with the best so far."),
     click.option("--evaluations", type=int, metavar="N", help="Stop after N evaluations with the best so far."),
     click.option(
-        "--samples", type=int, metavar="N", help="Instances drawn by the sampled engine, or listed by the sparse one."
+        "--samples",
+        type=int,
+        metavar="N",
+        help="Instances drawn by the sampled engine or listed by the sparse one, classes told apart by the merged one.",
     ),
     click.option("--seed", type=int, metavar="N", help="Seed of what is drawn."),
     workers,

@@ -9,6 +9,7 @@ otherwise instances are merged into classes (see `bayestrim.engines.merging`).
 from __future__ import annotations
 
 import math
+import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
@@ -34,10 +35,14 @@ BoolArray = npt.NDArray[np.bool_]
 
 MOST = 1 << 16
 """The most classes that are told apart, if it is not said how many."""
-TABLED = 1 << 21
-"""Up to so many instances, one table holds them all."""
+SMALL = 1 << 14
+"""Up to so many instances, one table holds them all..."""
+TABLED, FEW = 1 << 21, 1 << 12
+"""...and up to so many where they do not form as few classes as this."""
 MOST_EXACT = 1 << 12
 """The most classes that are told apart in exact arithmetic."""
+LEAST_TIME = 10.0
+"""So many seconds may be taken for the classes of all instances, even if fewer are left."""
 REMEMBERED = 1 << 12
 """Subsets whose bounds are remembered."""
 SAME = 1e-10
@@ -60,7 +65,7 @@ class MergedEngine:
     irrelevant
         Features that are known not to matter.
     left
-        Tells how many seconds are left for bounds; what the engine is asked for otherwise takes the time it takes.
+        Tells how many seconds are left for bounds, and to begin with; answers to other questions take their time.
 
     Attributes
     ----------
@@ -93,7 +98,8 @@ class MergedEngine:
         self._bounds: dict[tuple[str, ...], float | None] = {}
         self.deciding = boundary(self._classifier, (target,), self.features)
         self._kind = dict(zip(self.features, _kinds(network, self.features), strict=True))
-        everything = self._judge(())
+        start = time.monotonic()
+        everything = self._judge((), lambda: max(left(), LEAST_TIME - (time.monotonic() - start)))
         self.tie_mass = everything.tie_mass
         self.told_apart = everything.told_apart if isinstance(everything, _Groups) else len(everything.decided.positive)
 
@@ -101,10 +107,15 @@ class MergedEngine:
         """Return what answers questions about some kept features, none of them shielded by others."""
         others = tuple(name for name in self.deciding if name not in kept)
         classifier = self._classifier.restricted((*kept, *others))
-        if math.prod(len(variable) for variable in classifier.feature_variables) <= TABLED:
-            return TableEngine(classifier, self._memory, left=left)
-        classes = self._merging.run(kept, others, self._most, left)
-        return _Groups(self, classes, kept, others)
+        cells = math.prod(len(variable) for variable in classifier.feature_variables)
+        if cells > SMALL:
+            try:
+                classes = self._merging.run(kept, others, self._most if cells > TABLED else min(FEW, self._most), left)
+                return _Groups(self, classes, kept, others)
+            except TooLargeError:
+                if cells > TABLED:
+                    raise
+        return TableEngine(classifier, self._memory, left=left)
 
     def needed(self, features: Collection[str]) -> tuple[str, ...]:
         """Return those of some features that the others do not shield from the class and from what else decides."""

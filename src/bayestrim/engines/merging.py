@@ -13,7 +13,7 @@ one's decisions depend on which it is.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Any
@@ -36,8 +36,8 @@ TRIES = 4
 """Orders of elimination that are compared."""
 NOISE = 0.5
 """By how many bits costs are disturbed when another order is looked for."""
-MOST_NUMBERS = 1 << 23
-"""The most numbers in the messages of all classes together."""
+NUMBERS = 128
+"""The most numbers in all messages together, for each class that may be told apart."""
 IMPOSSIBLE = -800.0
 """What counts as the logarithm of zero."""
 ROUNDS = 16
@@ -64,8 +64,10 @@ class Stage:
     gone: str | None
 
 
-def plan_stages(families: Mapping[str, tuple[str, ...]], sizes: Mapping[str, int], target: str) -> tuple[Stage, ...]:
-    """Order the variables so that few states of the frontier have to be told apart at a time.
+def plan_stages(
+    families: Mapping[str, tuple[str, ...]], sizes: Mapping[str, int], target: str, seen: Collection[str]
+) -> tuple[Stage, ...]:
+    """Order the variables so that messages take little room, were no instances merged.
 
     Parameters
     ----------
@@ -75,29 +77,37 @@ def plan_stages(families: Mapping[str, tuple[str, ...]], sizes: Mapping[str, int
         How many states each variable has.
     target
         The class, which stays to the end.
+    seen
+        The features.
     """
     random = Random(0)
-    orders = [_order(families, sizes, target, random, NOISE if i else 0.0) for i in range(TRIES)]
+    orders = [_order(families, sizes, target, seen, (random, NOISE if i else 0.0)) for i in range(TRIES)]
     return min(orders, key=lambda order: order[0])[1]
 
 
 def _order(
-    families: Mapping[str, tuple[str, ...]], sizes: Mapping[str, int], target: str, random: Random, noise: float
+    families: Mapping[str, tuple[str, ...]],
+    sizes: Mapping[str, int],
+    target: str,
+    seen: Collection[str],
+    disturbed: tuple[Random, float],
 ) -> tuple[float, tuple[Stage, ...]]:
     """Return an order, made greedily, and the logarithm of what it costs.
 
-    Each time the variable goes whose tables add least to the frontier, in bits, what it leaves free taken off.
+    Each time the variable goes that adds the fewest bits: those of what its tables bring in, its own taken off. What
+    was seen of features is no longer in the frontier then, but still tells instances apart.
     """
     weight = {name: math.log2(sizes[name]) for family in families.values() for name in family}
     holding: dict[str, set[str]] = {name: set() for name in weight}
     for table, family in families.items():
         for name in family:
             holding[name].add(table)
-    frontier: set[str] = set()
+    here: set[str] = set()  # the frontier, and the features that were seen
+    random, noise = disturbed
 
     def added(name: str) -> float:
-        near = {other for table in holding[name] for other in families[table]} - frontier - {name}
-        bits = sum(weight[other] for other in near) - (weight[name] if name in frontier else 0.0)
+        fresh = {other for table in holding[name] for other in families[table]} - here
+        bits = sum(weight[other] for other in fresh) - (0.0 if name in seen else weight[name])
         return bits + noise * random.random() if noise else bits
 
     cost = {name: added(name) for name in sorted(weight) if name != target}
@@ -107,12 +117,13 @@ def _order(
         del cost[variable]
         tables = [table for table in families if table in holding[variable]]
         reached = {name for table in tables for name in families[table]}
-        fresh = reached - frontier
-        frontier |= reached
-        width = sum(weight[name] for name in frontier)
+        fresh = reached - here
+        here |= reached
+        width = sum(weight[name] for name in here)
         largest = max(largest, width) + math.log2(1 + 2 ** -abs(largest - width))
         stages.append(Stage(tuple(tables), variable))
-        frontier.discard(variable)
+        if variable not in seen:
+            here.discard(variable)
         touched = reached.union(*(families[table] for name in fresh for table in holding[name]))
         for name in reached:
             holding[name].difference_update(tables)
@@ -227,9 +238,10 @@ class Merging:
         """
         names = self._network.ancestors([self.target, *kept, *others, *self._evidence])
         families = {name: self._family(name) for name in self._network.topological_order if name in names}
-        plan = self._plans.get(frozenset(names))
+        seen = frozenset((*kept, *others))
+        plan = self._plans.get(seen)
         if plan is None:
-            plan = self._plans[frozenset(names)] = plan_stages(families, self.sizes, self.target)
+            plan = self._plans[seen] = plan_stages(families, self.sizes, self.target, seen)
         return _Walk(self, families, kept, others, most).run(plan, left)
 
     def _family(self, name: str) -> tuple[str, ...]:
@@ -303,8 +315,9 @@ class _Walk:
             self._group = self._group + groups * self._labels[feature]
 
     def _check(self, times: int) -> None:
-        if times * self._message.table.size > MOST_NUMBERS:
-            raise TooLargeError(f"the messages of instances to be merged take more than {MOST_NUMBERS:,} numbers")
+        room = NUMBERS * self._most
+        if times * self._message.table.size > room:
+            raise TooLargeError(f"the messages of instances to be merged take more than {room:,} numbers")
 
     def _take(self, rows: IntArray) -> None:
         self._message.table = self._message.table[rows]
