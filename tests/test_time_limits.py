@@ -99,7 +99,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     sizes: list[int] = []
 
     def noted(model: Any, kept: Any, dropped: Any, cells: int, leeway: float = 0.0) -> Any:
-        if clocks[-1].left == 0:
+        if clocks[-1].left() == 0:
             sizes.append(cells)
         return fine(model, kept, dropped, cells, leeway)
 

@@ -151,7 +151,7 @@ def _search(request: Request, options: Mapping[str, Any], clock: Clock) -> Trimm
         return impossible(problem, clock)
     if request.wanted == 1 and problem.affordable(problem.classifier.features):
         return everything(problem, clock)
-    choice = choose(problem.classifier, options["engine"], request.limits, clock.patience)
+    choice = choose(problem.classifier, options["engine"], request.limits, clock.left)
     if choice.name != "table" or options["engine"] != "auto" or request.checkpoint is not None:
         return _searched_or_unknown(request, options, choice, clock)
     try:
@@ -159,7 +159,7 @@ def _search(request: Request, options: Mapping[str, Any], clock: Clock) -> Trimm
     except MemoryError as error:
         sampling, late = instead(choice, error), isinstance(error, OutOfTimeError)
     try:
-        return _searched(request, options, sampling, clock, clock.patience)
+        return _searched(request, options, sampling, clock, clock.left)
     except TooLargeError:
         if not late:
             raise
@@ -168,7 +168,7 @@ def _search(request: Request, options: Mapping[str, Any], clock: Clock) -> Trimm
 
 def _searched_or_unknown(request: Request, options: Mapping[str, Any], choice: EngineChoice, clock: Clock) -> Trimming:
     try:
-        return _searched(request, options, choice, clock, clock.patience)
+        return _searched(request, options, choice, clock, clock.left)
     except OutOfTimeError:
         return unknown(request.problem, clock)
 
@@ -360,8 +360,8 @@ PROVING = ("branch-and-bound", "exhaustive")
 
 def _engine(request: Request, options: Mapping[str, Any], clock: Clock) -> Engine:
     classifier, limits = request.problem.classifier, request.limits
-    choice = choose(classifier, options["engine"], limits, clock.patience)
-    return make_engine(classifier, choice, limits, options["seed"], clock.patience)
+    choice = choose(classifier, options["engine"], limits, clock.left)
+    return make_engine(classifier, choice, limits, options["seed"], clock.left)
 
 
 Prices = tuple[Mapping[str, float] | None, SetupCosts | None, Sequence[str], Sequence[str], int | None]

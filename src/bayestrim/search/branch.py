@@ -286,7 +286,7 @@ class _Search:
 
     def _in_time(self, times: int) -> bool:
         """Tell whether the search's lattice that is so many times finer can likely be made before the time is over."""
-        return times in self._grids.made or self._grids.pace * times <= self._clock.left
+        return times in self._grids.made or self._grids.pace * times <= self._clock.left()
 
     def _margin(self, times: int) -> float:
         """Return to what the losses of that lattice are true."""

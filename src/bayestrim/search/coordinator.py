@@ -191,7 +191,7 @@ class Coordinator:
         return min(size, self._most - self.evaluations - promised)
 
     def _finished(self) -> set[Future[Slice]]:
-        return wait(self._in_hand, min(PATIENCE, self._clock.left), FIRST_COMPLETED).done
+        return wait(self._in_hand, min(PATIENCE, self._clock.left()), FIRST_COMPLETED).done
 
     def _take(self, future: Future[Slice], hands: Hands) -> None:
         """Take what came of a slice, or its node back if it was lost."""

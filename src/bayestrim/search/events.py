@@ -97,20 +97,15 @@ class Clock:
         """The same with what earlier runs of the search took."""
         return self.earlier + self.seconds
 
-    @property
     def left(self) -> float:
-        """The time that is left; none after an interruption."""
+        """Return the time that is left; none after an interruption."""
         if self.interrupted:
             return 0.0
         return float("inf") if self._seconds is None else max(0.0, self._seconds - self.seconds)
 
-    def patience(self) -> float:
-        """Return the time that is left: none after an interruption."""
-        return 0.0 if self.interrupted else self.left
-
     def half(self) -> float:
         """Return what is left of the first half of the time."""
-        return max(0.0, self.patience() - (0.0 if self._seconds is None else self._seconds / 2))
+        return max(0.0, self.left() - (0.0 if self._seconds is None else self._seconds / 2))
 
     def is_over(self) -> bool:
         """Tell whether the time is over."""

@@ -92,7 +92,7 @@ class _Search:
         first = next(iter(self.losses))
         likely = self.best(wanted + FINALISTS)
         for kept in (first, *likely):
-            if kept not in self._judged and not self._clock.interrupted and self._clock.left > 2 * wanted * spent:
+            if kept not in self._judged and self._clock.left() > 2 * wanted * spent:
                 spent = max(spent, self._judge(kept))
         judged = sorted(self._judged, key=lambda kept: (self._judged[kept], len(kept), kept))
         others = [kept for kept in likely if kept not in self._judged]
@@ -114,7 +114,7 @@ class _Search:
         self._look(starts)
         if not self._clock.is_over():
             self._once = min(self._judge(kept) for kept in (starts[0], starts[-1]))  # the first may have to plan
-            self._reserve = min(self._clock.left / 4, (FINALISTS + 3 * self._request.wanted) * self._once)
+            self._reserve = min(self._clock.left() / 4, (FINALISTS + 3 * self._request.wanted) * self._once)
         start = tuple(sorted(self._purse.required))
         self._look([start])
         for priced in (False, True) if by_price else (False,):
@@ -128,7 +128,7 @@ class _Search:
         Where there is no time for the first, the drawn instances' posteriors say it.
         """
         classifier, sample = self._request.problem.classifier, self._engine.practice
-        until = self._clock.left * (1 - RANKING)
+        until = self._clock.left() * (1 - RANKING)
         drawn = []
         for share in (sample.posterior, sample.decided.astype(float)):
             weights = (sample.counts * share, sample.counts * (1 - share))
@@ -137,7 +137,7 @@ class _Search:
             drawn.append(np.array([mutual_information(table.astype(float)) for table in tables]))
         exact = []
         for name in self._engine.features:
-            if self._clock.left <= until < math.inf:
+            if self._clock.left() <= until < math.inf:
                 return drawn
             exact.append(gain(classifier, name))
         return [np.array(exact), drawn[1]]
@@ -189,7 +189,7 @@ class _Search:
         most = self._request.limits.evaluations
         if most is not None and len(self.losses) >= most:
             raise _StopError(StopReason.EVALUATION_LIMIT)
-        if self._clock.is_over() or self._clock.left < self._reserve:
+        if self._clock.is_over() or self._clock.left() < self._reserve:
             raise _StopError(StopReason.TIME_LIMIT)
         if self._clock.interrupted:
             raise _StopError(StopReason.INTERRUPTED)
