@@ -1,7 +1,8 @@
 """How well searches keep to their time: ``python -m benchmarks.limits [--seconds S …]``.
 
-For 30 to 200 independent features, and for public networks whose tables are large: what was asked, the limit, the seconds it took, and by how much that is too long.
-Processor seconds stand beside, since what other programs take is counted in the former.
+For 30 to 200 independent features, and for public networks, some of them with large tables: what was asked, the limit,
+the seconds it took, and by how much that is too long. Processor seconds stand beside, since what other programs take is
+counted in the former.
 """
 
 from __future__ import annotations
