@@ -19,7 +19,7 @@ from bayestrim.engines import additive
 from bayestrim.engines.additive import AdditiveEngine
 from bayestrim.engines.fine import Loss, fine
 from bayestrim.engines.independent import independent
-from bayestrim.search import budgets
+from bayestrim.search import budgets, events
 from bayestrim.search.contest import Contest
 from bayestrim.search.events import Clock
 
@@ -113,6 +113,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     monkeypatch.setattr(Clock, "__init__", started)
     monkeypatch.setattr(additive, "fine", noted)
     monkeypatch.setattr(budgets, "FILLED_IN", 0.0)
+    monkeypatch.setattr(events, "GRACE", 0.0)
     return sizes
 
 
@@ -166,6 +167,18 @@ def test_the_time_limit_is_kept_with_many_features(
     begin, start = time.process_time(), time.monotonic()  # other programs on this machine are not the search's fault
     ask(wide(features, 3), bt.Limits(seconds=0.5))
     assert min(time.process_time() - begin, time.monotonic() - start) < 0.5 + LATE
+
+
+def test_a_little_time_is_left_to_tell_how_good_the_answer_is() -> None:
+    """After the end, what was found is still narrowed, as far as a fraction of a second allows."""
+    result = bt.trim(wide(100, 3), 8, limits=bt.Limits(seconds=0.1))
+    assert result.agreement.width <= additive.NARROW
+    clock = Clock(0.0)
+    assert clock.left() == 0 < clock.left_to_answer() <= events.GRACE
+    clock = Clock()
+    assert clock.left() == clock.left_to_answer() == float("inf")
+    clock.interrupt()
+    assert clock.left() == 0 < clock.left_to_answer() <= events.GRACE
 
 
 def test_subsets_found_too_late_are_not_looked_at() -> None:

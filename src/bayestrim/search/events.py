@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,6 +12,8 @@ from bayestrim.search.contest import Features
 
 EventKind = Literal["started", "improved", "progress", "finished"]
 
+GRACE = 0.2
+"""After the end of the time, so many seconds may go into agreements of what was found, until they are narrow."""
 SELDOM = 0.2
 """Seconds between two events that say no more than that the search goes on."""
 
@@ -72,6 +75,7 @@ class Clock:
         self._told = -1.0
         self._last: Event | None = None
         self.interrupted = False
+        self._end = math.inf if seconds is None else seconds
         self.earlier = 0.0
         self._part = False
 
@@ -85,7 +89,7 @@ class Clock:
 
     def interrupt(self) -> None:
         """Ask the search to stop."""
-        self.interrupted = True
+        self.interrupted, self._end = True, min(self._end, self.seconds)
 
     @property
     def seconds(self) -> float:
@@ -98,10 +102,12 @@ class Clock:
         return self.earlier + self.seconds
 
     def left(self) -> float:
-        """Return the time that is left; none after an interruption."""
-        if self.interrupted:
-            return 0.0
-        return float("inf") if self._seconds is None else max(0.0, self._seconds - self.seconds)
+        """Return the time that is left to search; none after an interruption."""
+        return max(0.0, self._end - self.seconds)
+
+    def left_to_answer(self) -> float:
+        """Return the time that is left to find out how good what was found is: a little more."""
+        return max(0.0, self._end + GRACE - self.seconds)
 
     def half(self) -> float:
         """Return what is left of the first half of the time."""
@@ -141,4 +147,4 @@ class Clock:
         except KeyboardInterrupt:  # the caller wants no more, which is as if it had been asked for from outside
             if self.interrupted:
                 raise
-            self.interrupted = True
+            self.interrupt()
