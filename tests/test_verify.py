@@ -20,7 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bayestrim as bt
-from bayestrim import reference
+from bayestrim import judges, reference
 from bayestrim.allowance import Allowance
 from bayestrim.errors import BayestrimError, ProblemError, VerificationError
 from bayestrim.problem import ThresholdRule, TrimProblem
@@ -167,7 +167,7 @@ def test_counting_in_integers_equals_the_reference(random: Random) -> None:
     """The best agreement and the agreement at any threshold are those of `reference`."""
     problem = random_problem(random)
     classifier = problem.classifier
-    judge = module._count_all(case_of(problem).answer)
+    judge = judges.count_all(case_of(problem).answer)
     assert judge is not None
     kept = tuple(name for name in classifier.features if random.random() < 0.5)
     behaviours = judge._behaviours(kept)
@@ -515,8 +515,8 @@ def test_what_fails_raises_an_error_that_lists_the_checks(cases: list[Case]) -> 
 
 def test_nothing_that_searches_or_computes_agreements_is_imported() -> None:
     """The check imports value modules, the reference and sampling."""
-    tree = ast.parse(Path(str(module.__file__)).read_text(encoding="utf-8"))
-    imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom | ast.Import)]
+    trees = [ast.parse(Path(str(source.__file__)).read_text(encoding="utf-8")) for source in (module, judges)]
+    imports = [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ImportFrom | ast.Import)]
     ours = {
         f"{node.module}.{alias.name}" if node.module == "bayestrim" else node.module
         for node in imports
@@ -530,6 +530,7 @@ def test_nothing_that_searches_or_computes_agreements_is_imported() -> None:
         "curve",
         "errors",
         "inference",
+        "judges",
         "network",
         "problem",
         "reference",
@@ -537,9 +538,8 @@ def test_nothing_that_searches_or_computes_agreements_is_imported() -> None:
         "trimming",
     }
     assert ours <= {f"bayestrim.{name}" for name in values}
-    assert {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute) and is_inference(node)} == {
-        "sample"
-    }
+    nodes = [node for tree in trees for node in ast.walk(tree)]
+    assert {node.attr for node in nodes if isinstance(node, ast.Attribute) and is_inference(node)} == {"sample"}
 
 
 def is_inference(node: ast.Attribute) -> bool:
@@ -706,7 +706,7 @@ def test_samples_keep_the_threshold_where_it_is_to_be_kept() -> None:
 
 def test_subsets_as_good_as_the_best_raise_no_alarm(monkeypatch: pytest.MonkeyPatch) -> None:
     """Four features that say the same: on a sample some pair always looks better than the one that was chosen."""
-    monkeypatch.setattr(module, "MOST_WORLDS", 0)
+    monkeypatch.setattr(judges, "MOST_WORLDS", 0)
     problem = TrimProblem(naive_bayes(dict.fromkeys("abcd", (0.8, 0.3))), 2)
     best = choose(problem, ("b", "d"))
     answer = Trimming(problem, best, best.agreement.upper, Status.OPTIMAL, StopReason.EXHAUSTED)
@@ -717,11 +717,11 @@ def test_thresholds_do_not_cut_between_posteriors_that_rounding_tells_apart() ->
     """Equal posteriors computed in two ways may differ in their last digit; a threshold takes both or none."""
     near = [0.3, math.nextafter(0.3, 1), 0.6, 0.7]
     decided = [False, True, False, True]
-    cut = module._best_cut(np.array(near), np.array(decided))
+    cut = judges._best_cut(np.array(near), np.array(decided))
     assert cut == pytest.approx(0.65)
-    assert module._best_cut(np.array([0.5]), np.array([True])) == 0.0
-    assert module._best_cut(np.array([0.5]), np.array([False])) == bt.NEVER_POSITIVE
-    rounding = module._best_cut(np.array(near[:2]), np.array(decided[:2]))
+    assert judges._best_cut(np.array([0.5]), np.array([True])) == 0.0
+    assert judges._best_cut(np.array([0.5]), np.array([False])) == bt.NEVER_POSITIVE
+    rounding = judges._best_cut(np.array(near[:2]), np.array(decided[:2]))
     assert rounding in (0.0, bt.NEVER_POSITIVE)
 
 
@@ -767,7 +767,7 @@ def test_decisions_out_of_reach_leave_checks_open(monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize("limit", ["MOST_WORLDS", "MOST_BITS"])
 def test_samples_raise_no_false_alarm(limit: str, monkeypatch: pytest.MonkeyPatch, cases: list[Case]) -> None:
     """Small answers, with all their ties and zeros, pass when they are sampled instead of counted."""
-    monkeypatch.setattr(module, limit, 0)
+    monkeypatch.setattr(judges, limit, 0)
     verifications = [verify(case.answer, samples=2000) for case in cases[:60]]
     assert all(verification.ok for verification in verifications)
     assert all("on a sample" in v["bound"].detail for v in verifications if not v.unchecked)
@@ -778,7 +778,7 @@ def test_where_subsets_are_too_many_neighbours_and_random_ones_are_tried(
     monkeypatch: pytest.MonkeyPatch, cases: list[Case]
 ) -> None:
     """Right answers pass, and a choice that one swap would better is found out."""
-    monkeypatch.setattr(module, "MOST_SUBSETS", 6)
+    monkeypatch.setattr(judges, "MOST_SUBSETS", 6)
     found = 0
     for case in cases:
         verification = verify(case.answer)
@@ -796,8 +796,8 @@ def test_rivals_are_affordable_and_differ(seed: int, monkeypatch: pytest.MonkeyP
     problem = TrimProblem(SMALL, 0.7, costs)
     kept = next(kept for kept in reversed(subsets(SMALL.features)) if problem.affordable(kept))
     answer = Trimming(problem, choose(problem, kept), 1.0, Status.FEASIBLE, StopReason.HEURISTIC)
-    monkeypatch.setattr(module, "MOST_SUBSETS", 12)
-    judge = module._count_all(answer)
+    monkeypatch.setattr(judges, "MOST_SUBSETS", 12)
+    judge = judges.count_all(answer)
     assert judge is not None
     rivals = module._find_rivals(answer, judge, seed)
     assert not rivals.complete
@@ -840,5 +840,5 @@ def test_relative_entropy_bounds_the_binomial() -> None:
         count, p = 100, Fraction(chance)
         most = round(share * count)
         tail = sum(math.comb(count, k) * p**k * (1 - p) ** (count - k) for k in range(most + 1))
-        bound = math.exp(-count * module._divergence(most / count, chance))
+        bound = math.exp(-count * judges._divergence(most / count, chance))
         assert float(tail) <= bound * (1 + 1e-12) <= 30 * float(tail) or tail == bound == 0
