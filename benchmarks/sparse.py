@@ -9,7 +9,7 @@ their own that are ended after a minute: the sparse engine with its default of 6
 merged one, of which the features that decide and the classes of their instances are counted.
 
 ``python -m benchmarks.sparse --classes [NAME…]`` counts the classes of the instances of all features that decide: those
-that cannot be told apart, and, if messages counted as proportional that differ by up to 1 % and 10 %, of these.
+that cannot be told apart, and, of few, if messages counted as proportional that differ by up to 1 % and 10 %.
 ``--alike`` trims networks of equal tests and of equal causes.
 """
 
@@ -35,9 +35,9 @@ LISTED = (1 << 14, 1 << 16, 1 << 18)
 BUDGET, SECONDS, PATIENCE = 4, 30, 60
 COUNTED = ("alarm", "win95pts", "child", "insurance", "hepar2/12", "hepar2/16", "pathfinder/12", "pathfinder/16")
 NEAR = (1e-12, 0.01, 0.1)
-MOST_CLASSES = 1 << 20
-ALIKE_TESTS = ((50, 1, 10), (24, 2, 6), (20, 3, 5))
-ALIKE_CAUSES = ((20, 5), (40, 5))
+MOST_CLASSES, FEW_CELLS = 1 << 20, 1 << 14
+ALIKE_TESTS = ((50, 1, 10), (24, 2, 6), (16, 3, 5))
+ALIKE_CAUSES = ((20, 2), (40, 2))
 
 
 def classifier_of_case(case: str) -> bt.Classifier:
@@ -112,8 +112,8 @@ def count_classes(names: list[str]) -> None:
         deciding = boundary(classifier, (classifier.target,), relevant_features(classifier))
         cells = math.prod(len(classifier.network.variable(name)) for name in deciding)
         counts = []
-        for near in NEAR:
-            merging.ALIKE, merging.ROUNDS = near, MOST_CLASSES
+        for near in NEAR if cells <= FEW_CELLS else NEAR[:1]:
+            merging.ALIKE, merging.ROUNDS = near, FEW_CELLS
             network = classifier.network
             way = merging.Merging(network, classifier.target, classifier.evidence_codes, probabilities(network))
             try:

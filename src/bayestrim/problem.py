@@ -39,7 +39,8 @@ class Limits:
     memory
         The most bytes that large tables may take; by default half of what is free.
     samples
-        How many instances are drawn, or listed, where instances are too many to go through them all.
+        How many instances are drawn or listed, or how many classes of them told apart, where instances are too many to
+        go through them all.
 
     Examples
     --------

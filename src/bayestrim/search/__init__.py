@@ -88,8 +88,9 @@ def trim(  # noqa: PLR0913  (the package's main function: each argument stands f
         is branch-and-bound.
     engine
         What computes agreements: ``"additive"`` where the features are independent given the class, ``"table"``
-        otherwise, ``"sampled"`` where no table fits; ``"auto"`` finds out. ``"circuit"`` makes the table by way of a
-        compiled circuit (extra ``sdd``). ``"sparse"`` lists the most probable instances only.
+        otherwise, ``"merged"`` where no table fits but instances have few classes that can be told apart, ``"sampled"``
+        where they have many; ``"auto"`` finds out. ``"circuit"`` makes the table by way of a compiled circuit (extra
+        ``sdd``). ``"sparse"`` lists the most probable instances only.
     limits
         When to stop before the end; the best so far is returned, with what is proved about it.
     executor
