@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import math
 from fractions import Fraction
@@ -139,6 +140,35 @@ def test_merging_what_is_only_near_is_found_out(monkeypatch: pytest.MonkeyPatch)
         random, classifier = random_classifier(seed)
         wrong += bool(faults(MergedEngine(classifier), classifier, generators.random_subset(random, classifier), 0.5))
     assert wrong > 10
+
+
+def test_joining_groups_of_equal_posterior_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The minimum of sums is not the sum of minima: MPA is wrong if an equal posterior is all that groups share.
+
+    A says nothing about the class, but whether R does.
+    """
+    never_table(monkeypatch)
+    right = merging.Merging.run
+
+    def joined(self: Any, *arguments: Any) -> merging.Classes:
+        classes = right(self, *arguments)
+        if classes.rows.dtype == object:
+            return classes
+        shares = classes.mass[:, None] * classes.rows / classes.rows.sum(axis=1, keepdims=True)
+        sums = np.stack([np.bincount(classes.group, column) for column in shares.T], axis=1)
+        posteriors = np.round(sums / sums.sum(axis=1, keepdims=True), 9)
+        return dataclasses.replace(classes, group=np.unique(posteriors, axis=0, return_inverse=True)[1][classes.group])
+
+    states = ("+", "-")
+    network = bt.BayesianNetwork(
+        [bt.Variable(name, states) for name in "CAR"],
+        {"R": ["A", "C"]},
+        {"C": [0.4, 0.6], "A": [0.5, 0.5], "R": [[[0.95, 0.05], [0.6, 0.4]], [[0.5, 0.5], [0.5, 0.5]]]},
+    )
+    classifier = bt.Classifier(network, "C", "+")
+    assert not faults(MergedEngine(classifier), classifier, ["A"], 0.5)
+    monkeypatch.setattr(merging.Merging, "run", joined)
+    assert faults(MergedEngine(classifier), classifier, ["A"], 0.5) == ["mpa"]
 
 
 def test_forgetting_who_decides_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
