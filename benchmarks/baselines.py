@@ -9,8 +9,8 @@ from __future__ import annotations
 import contextlib
 import io
 import warnings
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -40,12 +40,29 @@ class Question:
         What features cost.
     budget
         What they may cost together.
+    known
+        Agreements that were computed before, which questions about the same classifier may share.
     """
 
     classifier: bt.Classifier
     engine: TableEngine
     costs: Mapping[str, int]
     budget: int
+    known: dict[tuple[frozenset[str], bool], float] = field(default_factory=dict)
+
+    def expected_sdp(self, kept: Sequence[str]) -> float:
+        """Return the agreement of a subset under the old threshold."""
+        return self._asked(kept, False, lambda some: float(self.engine.eca(some, self.classifier.threshold)))
+
+    def best_agreement(self, kept: Sequence[str]) -> float:
+        """Return the agreement of a subset under the best threshold."""
+        return self._asked(kept, True, lambda some: float(self.engine.maa(some)))
+
+    def _asked(self, kept: Sequence[str], best: bool, ask: Callable[[Sequence[str]], float]) -> float:
+        place = frozenset(kept) - set(self.engine.irrelevant), best
+        if place not in self.known:
+            self.known[place] = ask(kept)
+        return self.known[place]
 
     @cached_property
     def rows(self) -> tuple[IntArray, IntArray]:
@@ -64,6 +81,11 @@ class Question:
         return tuple(kept)
 
 
+def nothing(question: Question) -> Features:
+    """Take nothing: every decision is the same."""
+    return ()
+
+
 def by_gain(question: Question) -> Features:
     """Take the highest information gain, the paper's baseline."""
     gains = information_gain(question.classifier)
@@ -78,12 +100,12 @@ def by_gain_for_cost(question: Question) -> Features:
 
 def by_expected_sdp(question: Question) -> Features:
     """Add, one by one, the feature that brings the highest expected SDP: the agreement under the old threshold."""
-    return _forward(question, lambda kept: float(question.engine.eca(kept, question.classifier.threshold)))
+    return _forward(question, question.expected_sdp)
 
 
 def by_maa(question: Question) -> Features:
     """Add, one by one, the feature that brings the highest agreement under the best threshold."""
-    return _forward(question, lambda kept: float(question.engine.maa(kept)))
+    return _forward(question, question.best_agreement)
 
 
 def _forward(question: Question, worth: Callable[[list[str]], float]) -> Features:
@@ -143,6 +165,7 @@ def by_jmi(question: Question) -> Features:
 
 
 METHODS: dict[str, Callable[[Question], Features]] = {
+    "nothing": nothing,
     "gain": by_gain,
     "gain/cost": by_gain_for_cost,
     "E-SDP": by_expected_sdp,

@@ -16,6 +16,9 @@ FOLDER = Path(__file__).parent / "results"
 PICTURES = Path(__file__).parents[1] / "docs" / "figures"
 """Where the documentation shows them."""
 
+PROCESSES = 2
+"""How many parts of the evaluation that are not timed run at once: it is meant for two cores."""
+
 
 def is_quick() -> bool:
     """Tell whether only a glance is wanted: fewer cases, and nothing written."""
@@ -37,8 +40,8 @@ def write_picture(name: str, figure: Any) -> None:
         figure.savefig(PICTURES / f"{name}.svg", metadata={"Date": None, "Creator": None}, dpi=120)
 
 
-def new_picture(columns: int, width: float, height: float) -> tuple[Any, Any]:
-    """Return a matplotlib figure and its axes, drawn without a screen."""
+def new_picture(columns: int, width: float, height: float, rows: int = 1) -> tuple[Any, Any]:
+    """Return a matplotlib figure and its axes [rows, columns], drawn without a screen."""
     import matplotlib as mpl  # noqa: PLC0415  (an extra)
 
     mpl.use("Agg")
@@ -46,7 +49,7 @@ def new_picture(columns: int, width: float, height: float) -> tuple[Any, Any]:
     mpl.rcParams["svg.fonttype"] = "none"
     from matplotlib import pyplot  # noqa: PLC0415
 
-    return pyplot.subplots(1, columns, figsize=(width, height), layout="constrained", squeeze=False)
+    return pyplot.subplots(rows, columns, figsize=(width, height), layout="constrained", squeeze=False)
 
 
 def machine(*packages: str) -> str:

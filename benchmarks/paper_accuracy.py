@@ -8,7 +8,9 @@ tried on the last fifth. First for one split of pima and heart, with pictures; t
 from __future__ import annotations
 
 import statistics
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,7 +18,7 @@ import numpy as np
 import bayestrim as bt
 from benchmarks import datasets
 from benchmarks.datasets import Codes, DataSet, Floats, Mask, NaiveBayes
-from benchmarks.outputs import is_quick, machine, new_picture, write_picture, write_table
+from benchmarks.outputs import PROCESSES, is_quick, machine, new_picture, write_picture, write_table
 from benchmarks.subsets import agreements, cross_validated, feasible, pareto
 
 SPLITS = 100
@@ -124,7 +126,7 @@ def scatter(axes: Any, name: str, seed: int) -> None:
     front = pareto(found, eca)
     write_table(
         f"accuracy_{name}",
-        ["kept", "eca", "accuracy"],  # one digit for each feature: 1 for kept
+        ["kept", "eca", "accuracy"],
         (
             [" ".join(np.array(one.model.features)[m]), f"{a:.6f}", f"{b:.6f}"]
             for m, a, b in zip(masks, eca, found, strict=True)
@@ -148,10 +150,16 @@ def scatter(axes: Any, name: str, seed: int) -> None:
         )
 
 
+def tried(name: str, masks: Mask, seed: int) -> tuple[dict[str, Tested], float, float]:
+    """Return the outcome of one split."""
+    return outcome(split(name, seed), masks, seed)
+
+
 def repeated(name: str, splits: int) -> list[list[object]]:
     """Print means over many splits; return a row for each."""
     masks = feasible(len(datasets.load(name).features), len(datasets.load(name).features) // 2)
-    ones = [outcome(split(name, seed), masks, seed) for seed in range(splits)]
+    with ProcessPoolExecutor(PROCESSES) as pool:
+        ones = list(pool.map(partial(tried, name, masks), range(splits)))
     print(f"{name:10} {len(masks):7} " + " ".join(_mean(ones, rule) for rule in RULES), end=" ")
     wins = [a["agreement"].accuracy - a["accuracy"].accuracy for a, _, _ in ones]
     promised = statistics.mean(p for _, p, _ in ones)

@@ -7,8 +7,10 @@ features are all leaves, thresholds from 0.1 to 0.9, a budget of a third of the 
 
 from __future__ import annotations
 
+import itertools
 import statistics
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 
 import numpy as np
 
@@ -16,29 +18,41 @@ import bayestrim as bt
 from bayestrim.engines.table import TableEngine
 from benchmarks.baselines import METHODS, Features, Question
 from benchmarks.models import model_files
-from benchmarks.outputs import is_quick, machine, new_picture, write_picture, write_table
+from benchmarks.outputs import PROCESSES, is_quick, machine, new_picture, write_picture, write_table
 
 THRESHOLDS = [i / 10 for i in range(1, 10)]
 NETWORKS = ("alarm", "win95pts")
 WITHOUT_PRICES = ("SFS",)
 """Methods that can only be told how many features to take."""
+RIVALS = ("nothing", "gain", "E-SDP", "MAA")
+OPEN = (0.0, 0.9, 0.99, 0.999, 1.1)
+"""Instances are grouped by the agreement of the best constant decision."""
+KNOW_THE_THRESHOLD = ("trim", "E-SDP", "MAA")
+"""Methods that choose other features for other thresholds."""
 WORTH_MENTIONING = 1e-9
 """Smaller differences are rounding."""
 Row = tuple[str, str, float, str, str, float, float]
 """Network, class, threshold, prices, method, agreement under the old threshold, and under the best one."""
 
 
-def questions(name: str, priced: bool) -> Iterator[Question]:
-    """Yield all questions about a network."""
+def questions(name: str, target: str) -> Iterator[tuple[bool, Question]]:
+    """Yield all questions about a class of a network, with prices of 1 and with others."""
+    network = bt.read_network(model_files()[name])
+    leaves = [leaf for leaf in network.leaves if leaf != target]
+    drawn = np.random.default_rng(len(target)).integers(1, 6, len(leaves)).tolist()
+    for threshold in THRESHOLDS[::4] if is_quick() else THRESHOLDS:
+        classifier = bt.Classifier(network, target, network.states(target)[0], leaves, threshold)
+        engine, known = TableEngine(classifier), dict[tuple[frozenset[str], bool], float]()
+        for priced, prices in ((False, [1] * len(leaves)), (True, drawn)):
+            costs = dict(zip(leaves, prices, strict=True))
+            yield priced, Question(classifier, engine, costs, sum(prices) // 3, known)
+
+
+def classes(name: str) -> list[str]:
+    """Return the roots of two states."""
     network = bt.read_network(model_files()[name])
     targets = [root for root in network.roots if len(network.variable(root)) == 2]
-    for target in targets[:2] if is_quick() else targets:
-        leaves = [leaf for leaf in network.leaves if leaf != target]
-        drawn = np.random.default_rng(len(target)).integers(1, 6, len(leaves)).tolist()
-        costs = dict(zip(leaves, drawn, strict=True)) if priced else dict.fromkeys(leaves, 1)
-        for threshold in THRESHOLDS[::4] if is_quick() else THRESHOLDS:
-            classifier = bt.Classifier(network, target, network.states(target)[0], leaves, threshold)
-            yield Question(classifier, TableEngine(classifier), costs, sum(costs.values()) // 3)
+    return targets[:2] if is_quick() else targets
 
 
 def trimmed(question: Question) -> Features:
@@ -48,25 +62,22 @@ def trimmed(question: Question) -> Features:
     return result.features
 
 
-def asked(name: str, priced: bool) -> list[Row]:
-    """Ask every method every question."""
+def asked(name: str, target: str) -> list[Row]:
+    """Ask every method every question about a class."""
     rows: list[Row] = []
-    known: dict[tuple[str, str], Features] = {}  # what does not know the threshold is asked once for each class
-    for question in questions(name, priced):
-        classifier = question.classifier
+    remembered: dict[tuple[bool, str], Features] = {}  # what does not know the threshold is asked once
+    for priced, question in questions(name, target):
         methods = {name: choose for name, choose in METHODS.items() if not (priced and name in WITHOUT_PRICES)}
         for method, choose in {"trim": trimmed, **methods}.items():
-            blind = method not in ("trim", "E-SDP", "MAA")
-            kept = known.get((classifier.target, method)) if blind else None
+            kept = None if method in KNOW_THE_THRESHOLD else remembered.get((priced, method))
             if kept is None:
                 try:
                     kept = choose(question)
                 except ImportError:
                     continue
-                known[classifier.target, method] = kept
-            old = float(question.engine.eca(kept, classifier.threshold))
-            best = float(question.engine.maa(kept))
-            rows.append((name, classifier.target, classifier.threshold, "1-5" if priced else "1", method, old, best))
+                remembered[priced, method] = kept
+            agreements = question.expected_sdp(kept), question.best_agreement(kept)
+            rows.append((name, target, question.classifier.threshold, "1-5" if priced else "1", method, *agreements))
     return rows
 
 
@@ -84,6 +95,28 @@ def report(rows: list[Row]) -> None:
             f"{method:10} {statistics.mean(r[5] for r in mine):9.4f} {statistics.mean(r[6] for r in mine):9.4f} "
             f"{losses[worst]:10.4f} {equal:4}/{len(mine):<4}  {where}"
         )
+
+
+def where(rows: list[Row]) -> None:
+    """Print what trimming gains, by how open the decision is, and the classes where it gains most."""
+    by_method = {method: {row[:4]: row[6] for row in rows if row[4] == method} for method in ("trim", *RIVALS)}
+    optimum, nothing = by_method["trim"], by_method["nothing"]
+    print("what trimming gains over others (best thresholds), by how often no features at all would agree:")
+    print(f"{'no features':14} {'instances':>9}  " + " ".join(f"{rival:>24}" for rival in RIVALS[1:]))
+    for low, high in itertools.pairwise(OPEN):
+        some = [place for place, value in nothing.items() if low <= value < high]
+        shown = (_gains([optimum[place] - by_method[rival][place] for place in some]) for rival in RIVALS[1:])
+        print(f"{f'{low:g} to {min(high, 1.0):g}':14} {len(some):9}  " + " ".join(f"{text:>24}" for text in shown))
+    losses: dict[tuple[str, str], list[float]] = {}
+    for place, value in optimum.items():
+        losses.setdefault(place[:2], []).append(value - by_method["gain"][place])
+    most = sorted(losses, key=lambda one: -statistics.mean(losses[one]))[:5]
+    print("most over gain: " + ", ".join(f"{target} {statistics.mean(losses[n, target]):.4f}" for n, target in most))
+
+
+def _gains(gains: list[float]) -> str:
+    """Return the mean and the largest of some gains."""
+    return f"{max(0.0, statistics.mean(gains)):.4f}, at most {max(0.0, *gains):.4f}" if gains else "-"
 
 
 def picture(rows: list[Row]) -> None:
@@ -106,21 +139,29 @@ def picture(rows: list[Row]) -> None:
     write_picture("gain", figure)
 
 
+def everything() -> list[Row]:
+    """Ask every method everything, two classes at a time."""
+    tasks = [(name, target) for name in NETWORKS for target in classes(name)]
+    with ProcessPoolExecutor(PROCESSES) as pool:
+        return [row for rows in pool.map(asked, *zip(*tasks, strict=True)) for row in rows]
+
+
 def main() -> None:
     """Print a table for each network and kind of prices."""
     print(machine("scikit-learn", "bcselector"))
-    everything: list[Row] = []
-    for priced in (False, True):
-        for name in NETWORKS:
-            rows = asked(name, priced)
-            print(f"\n{name}, {'prices from 1 to 5' if priced else 'prices of 1'}: ", end="")
-            print(f"{len({row[1] for row in rows})} classes, {len({row[1:3] for row in rows})} instances")
-            report(rows)
-            everything += rows
+    rows = everything()
+    for prices, name in itertools.product(("1", "1-5"), NETWORKS):
+        some = [row for row in rows if (row[0], row[3]) == (name, prices)]
+        print(f"\n{name}, {'prices of 1' if prices == '1' else 'prices from 1 to 5'}: ", end="")
+        print(f"{len({row[1] for row in some})} classes, {len({row[1:3] for row in some})} instances")
+        report(some)
+        if prices == "1":
+            where(some)
     header = ["network", "class", "threshold", "prices", "method", "eca_old_threshold", "eca_best_threshold"]
-    write_table("gain", header, ([*row[:5], f"{row[5]:.6f}", f"{row[6]:.6f}"] for row in everything))
+    rows.sort(key=lambda row: row[3])
+    write_table("gain", header, ([*row[:5], f"{row[5]:.6f}", f"{row[6]:.6f}"] for row in rows))
     if not is_quick():
-        picture([row for row in everything if row[3] == "1"])
+        picture([row for row in rows if row[3] == "1"])
 
 
 if __name__ == "__main__":

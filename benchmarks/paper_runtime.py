@@ -2,12 +2,14 @@
 
 Nine thresholds each, every feature at a cost of 1, a budget of a third of the features. Beside ours: every affordable
 subset (for three of the thresholds), and the search that keeps the threshold (the problem of FS-SDD), with the paper's
-own columns. Searches of wide tables stop after some seconds: a + says that their proof was not finished.
+own columns (n over m: the subsets that use the budget up). Searches of wide tables stop after some seconds: a + says
+that their proof was not finished.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import statistics
 import time
 from collections.abc import Callable, Iterator
@@ -33,8 +35,8 @@ PAPER = {
 """What the paper reports: seconds and evaluations of FS-SDD, seconds and evaluations of its own search."""
 MOST_TRIED = 50_000
 """Affordable subsets that are tried one by one."""
-LIMIT = 5.0
-"""Seconds for one search of a wide table; the proof may then be unfinished."""
+LIMIT, EXHAUSTIVE = 5.0, 20.0
+"""Seconds for one search of a wide table, and for trying every subset; the proof may then be unfinished."""
 EQUAL = 1e-9
 """Agreements closer than this count as equal."""
 PROVED = 1e-6
@@ -65,11 +67,7 @@ def _classifier(network: bt.BayesianNetwork, target: str, positive: str, thresho
 
 def affordable(features: int, budget: int) -> int:
     """Return how many subsets have at most so many features."""
-    count, total = 1, 1
-    for size in range(budget):
-        count = count * (features - size) // (size + 1)
-        total += count
-    return total
+    return sum(math.comb(features, size) for size in range(budget + 1))
 
 
 def work(results: list[bt.Trimming], seconds: float) -> Work:
@@ -80,7 +78,8 @@ def work(results: list[bt.Trimming], seconds: float) -> Work:
 
 def searched(classifiers: list[bt.Classifier], budget: int, **options: object) -> tuple[list[bt.Trimming], Work]:
     """Search each classifier, and say what it took."""
-    limits = bt.Limits(seconds=LIMIT / 5 if is_quick() else LIMIT)
+    seconds = EXHAUSTIVE if options.get("strategy") == "exhaustive" else LIMIT
+    limits = bt.Limits(seconds=seconds / 5 if is_quick() else seconds)
     start = time.perf_counter()
     results = [bt.trim(classifier, budget, limits=limits, **options) for classifier in classifiers]  # type: ignore[arg-type]
     return results, work(results, time.perf_counter() - start)
@@ -94,6 +93,63 @@ def shown(one: Work | None) -> str:
     return f"{1000 * one.seconds:8.1f}{mark} {one.evaluations:10.0f}"
 
 
+class Line(NamedTuple):
+    """What is known about a network.
+
+    Attributes
+    ----------
+    name, features, budget
+        The network and the problem.
+    new, kept, tried
+        What it took to search with a new threshold, with the old one, and to try every subset (None: too many).
+    better, known
+        How many thresholds are better moved, and for how many that is proved either way.
+    """
+
+    name: str
+    features: int
+    budget: int
+    new: Work
+    kept: Work
+    tried: Work | None
+    better: int
+    known: int
+
+    def __str__(self) -> str:
+        theirs = PAPER.get(self.name)
+        largest = math.comb(self.features, self.budget)
+        return (
+            f"{self.name:11} {self.features:3} {self.budget:2} "
+            f"{shown(self.new)} {shown(self.kept)} {shown(self.tried)}   "
+            f"{'' if theirs is None else _paper(*theirs):34} {largest if largest <= MOST_TRIED else '':>8}   "
+            f"{self.better} of {self.known}"
+        )
+
+    def row(self) -> list[object]:
+        """Return a line of the CSV file."""
+        work = [f"{value:.6g}" for one in (self.new, self.kept) for value in one]
+        tried = ["", "", ""] if self.tried is None else [f"{value:.6g}" for value in self.tried]
+        theirs = PAPER.get(self.name) or [""] * 4
+        largest = math.comb(self.features, self.budget)
+        return [self.name, self.features, self.budget, largest, *work, *tried, *theirs, self.better, self.known]
+
+
+def compared(name: str, make: Callable[[float], bt.Classifier]) -> Line:
+    """Search a network in all ways."""
+    classifiers = [make(threshold) for threshold in (THRESHOLDS[1::3] if is_quick() else THRESHOLDS)]
+    features = len(classifiers[0].features)
+    budget = features // 3
+    best, new = searched(classifiers, budget)
+    same, kept = searched(classifiers, budget, threshold="keep")
+    tried = None
+    if affordable(features, budget) <= (MOST_TRIED // 20 if is_quick() else MOST_TRIED):
+        tried = searched(classifiers[1::3], budget, strategy="exhaustive")[1]
+    pairs = list(zip(best, same, strict=True))
+    better = sum(a.agreement.lower > b.bound + EQUAL for a, b in pairs)
+    known = better + sum(a.bound <= b.agreement.lower + EQUAL for a, b in pairs)
+    return Line(name, features, budget, new, kept, tried, better, known)
+
+
 def main() -> None:
     """Print a line for each network, and how often a new threshold helps."""
     print(machine())
@@ -102,46 +158,27 @@ def main() -> None:
     )
     print(
         f"{'network':11} {'|F|':>3} {'B':>2} {'ms':>9} {'evals':>10} {'ms':>9} {'evals':>10} {'ms':>9} {'evals':>10}"
-        f"   {'FS-SDD':>9} {'evals':>6} {'ECA-Trim':>9} {'evals':>6}   better"
+        f"   {'FS-SDD':>9} {'evals':>6} {'ECA-Trim':>9} {'evals':>6} {'n over m':>8}   better"
     )
     warm = datasets.learn(datasets.load("german")).classifier()  # the first search compiles, or loads what was compiled
     bt.trim(warm, 6, threshold="optimal", limits=bt.Limits(seconds=5))
     bt.trim(warm, 6, threshold="keep", limits=bt.Limits(seconds=5))
-    rows, better, instances = [], {"paper": 0, "ours": 0}, {"paper": 0, "ours": 0}
+    lines = []
     for name, make in networks():
-        classifiers = [make(threshold) for threshold in (THRESHOLDS[1::3] if is_quick() else THRESHOLDS)]
-        features = len(classifiers[0].features)
-        budget = features // 3
-        best, new = searched(classifiers, budget)
-        same, kept = searched(classifiers, budget, threshold="keep")
-        tried = None
-        if affordable(features, budget) <= (MOST_TRIED // 20 if is_quick() else MOST_TRIED):
-            tried = searched(classifiers[1::3] or classifiers, budget, strategy="exhaustive")[1]
-        pairs = list(zip(best, same, strict=True))
-        helps = sum(a.agreement.lower > b.bound + EQUAL for a, b in pairs)
-        known = helps + sum(a.bound <= b.agreement.lower + EQUAL for a, b in pairs)
-        kind = "paper" if name in PAPER else "ours"
-        better[kind] += helps
-        instances[kind] += known
-        theirs = PAPER.get(name)
-        columns = "" if theirs is None else "".join(_paper(*theirs))
-        print(
-            f"{name:11} {features:3} {budget:2} {shown(new)} {shown(kept)} {shown(tried)}   {columns:34}   "
-            f"{helps} of {known}",
-            flush=True,
-        )
-        of_all = [value for one in (new, kept, tried) for value in (one or ("", "", ""))]
-        rows.append([name, features, budget, *of_all, *(theirs or [""] * 4), helps, known])
-    for kind, what in (("paper", "the paper's networks"), ("ours", "classifiers learnt here (*)")):
-        share = better[kind] / max(1, instances[kind])
-        print(f"a new threshold agrees more on {better[kind]} of {instances[kind]} instances ({share:.0%}) of {what}")
+        lines.append(compared(name, make))
+        print(lines[-1], flush=True)
+    for ours, what in ((False, "the paper's networks"), (True, "classifiers learnt here (*)")):
+        some = [line for line in lines if (line.name not in PAPER) == ours]
+        better, known = sum(line.better for line in some), sum(line.known for line in some)
+        print(f"a new threshold agrees more on {better} of {known} instances ({better / max(1, known):.0%}) of {what}")
     parts = [f"{who}_{what}" for who in ("new", "kept", "every") for what in ("seconds", "evaluations", "gap")]
-    theirs_ = ["fs_sdd_seconds", "fs_sdd_evaluations", "eca_trim_seconds", "eca_trim_evaluations"]
-    write_table("runtime", ["network", "features", "budget", *parts, *theirs_, "better", "of"], rows)
+    theirs = ["fs_sdd_seconds", "fs_sdd_evaluations", "eca_trim_seconds", "eca_trim_evaluations"]
+    header = ["network", "features", "budget", "n_over_m", *parts, *theirs, "better", "of"]
+    write_table("runtime", header, (line.row() for line in lines))
 
 
-def _paper(slow: float | None, tried: int, fast: float, evaluated: int) -> Iterator[str]:
-    yield f"{'timeout' if slow is None else format(1000 * slow, '.0f'):>9} {tried:6} {1000 * fast:9.0f} {evaluated:6}"
+def _paper(slow: float | None, tried: int, fast: float, evaluated: int) -> str:
+    return f"{'timeout' if slow is None else format(1000 * slow, '.0f'):>9} {tried:6} {1000 * fast:9.0f} {evaluated:6}"
 
 
 if __name__ == "__main__":

@@ -1,140 +1,197 @@
-"""How the search grows: ``python -m benchmarks.scaling [--quick]``.
+"""How searches grow: ``python -m benchmarks.scaling [--quick] [--resume] [--jobs N] [--efficiency SHARE]``.
 
-Random naive Bayes classifiers (module `instances`), each feature at a cost of 1. Searches stop after ten seconds, and
-are asked what was proved by then. At the end, the growth of evaluations with the number of features is fitted on those
-that were proved, and says how many features an hour buys.
+Every case of `families` with three seeds, each searched once for up to 60 seconds; the gap after 10 seconds is read
+from the events of the same run. Each search has a process to itself, ``--jobs`` of them at a time (by default 2).
+``--resume`` takes over what `results/scaling.csv` holds already, so that a run may be interrupted; ``--draw`` searches
+nothing and prints and draws what the file holds.
+
+At the end, the growth of the time with the number of features says what an hour buys.
 """
 
 from __future__ import annotations
 
+import argparse
+import csv
 import math
 import statistics
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from typing import NamedTuple
 
 import numpy as np
 
 import bayestrim as bt
-from benchmarks.instances import naive_bayes, random_many_valued, random_naive_bayes
-from benchmarks.outputs import is_quick, machine, new_picture, write_picture, write_table
+from benchmarks.families import FAMILIES, Case, cases
+from benchmarks.instances import random_naive_bayes
+from benchmarks.outputs import FOLDER, is_quick, machine, write_table
 
-SECONDS, QUICK_SECONDS = 10.0, 1.0
+SECONDS, QUICK_SECONDS = 60.0, 1.0
+EARLIER = 10.0
+"""The gap is also noted after so many seconds."""
 SEEDS = 3
 HOUR, MACHINES = 3600.0, 100
-
-
-class Case(NamedTuple):
-    """A family of instances: its name, the number of features, the budget, and how to make one from a seed."""
-
-    family: str
-    features: int
-    budget: int
-    make: Callable[[int], bt.Classifier]
-
-
-def cases() -> Iterator[Case]:
-    """Yield every case."""
-    for features in (10, 20, 30, 40, 50, 60):
-        yield Case("budget a third", features, features // 3, partial(random_naive_bayes, features))
-    for features in (25, 50, 100, 150, 200):
-        yield Case("budget 8", features, 8, partial(random_naive_bayes, features))
-    for budget in (2, 5, 10, 20, 30, 38):
-        yield Case("40 features", 40, budget, partial(random_naive_bayes, 40))
-    for states in (2, 3, 5):
-        yield Case(f"{states} states", 24, 8, partial(random_many_valued, 24, states=(states,)))
-    yield Case("skewed prior", 40, 13, partial(altered, prior=0.01))
-    yield Case("importance falls", 40, 13, partial(altered, falling=True))
-    yield Case("equal features", 40, 13, partial(altered, kinds=5))
-    yield Case("few decimals", 40, 13, partial(altered, decimals=1))
-
-
-def altered(
-    seed: int, *, prior: float = 0.5, falling: bool = False, kinds: int = 40, decimals: int = 16
-) -> bt.Classifier:
-    """Return 40 features that differ from the usual ones in some way."""
-    random = np.random.default_rng(seed)
-    strength = np.geomspace(3.0, 0.05, 40) if falling else np.ones(40)
-    base, difference = random.uniform(-2, 2, 40), random.normal(0, 1, 40) * strength
-    chances = np.stack([1 / (1 + np.exp(-(base + sign * difference / 2))) for sign in (1, -1)], axis=1)
-    chances = np.clip(np.round(chances[np.arange(40) % kinds], decimals), 0.05, 0.95)
-    return naive_bayes(prior, [[[float(p), 1 - float(p)] for p in pair] for pair in chances])
+EFFICIENCY = 0.64
+"""The share of a worker's time that is gained by having it, as ``python -m benchmarks.workers`` printed for two."""
+FITTED = 30
+"""Growth is fitted from this number of features on: fewer take as long as it takes to begin."""
 
 
 class Found(NamedTuple):
-    """What a search came to."""
+    """A line of the results: which instance, and what its search came to."""
 
+    family: str
+    value: float
+    features: int
+    seed: int
     nodes: int
     evaluations: int
     seconds: float
-    gap: float
+    gap_after_10_s: float
+    gap_after_60_s: float
+
+    @property
+    def proved(self) -> bool:
+        """Tell whether the optimum was proved."""
+        return self.gap_after_60_s == 0
 
 
 def search(case: Case, seed: int) -> Found:
-    """Search one instance."""
+    """Search one instance, noting the gap on the way."""
+    instance = case.make(seed)
+    told: list[bt.Event] = []
     limits = bt.Limits(seconds=QUICK_SECONDS if is_quick() else SECONDS)
-    result = bt.trim(case.make(seed), case.budget, limits=limits)
+    result = bt.trim(instance.classifier, instance.budget, instance.costs, limits=limits, on_event=told.append)
+    last = 0.0 if result.status is bt.Status.OPTIMAL else result.gap
+    early = last if result.stats.seconds <= EARLIER else gap_after(EARLIER, told)
     stats = result.stats
-    return Found(
-        stats.nodes, stats.evaluations, stats.seconds, 0.0 if result.status is bt.Status.OPTIMAL else result.gap
-    )
+    which = (case.family, case.value, case.features, seed)
+    return Found(*which, stats.nodes, stats.evaluations, round(stats.seconds, 3), _short(early), _short(last))
 
 
-def growth(sizes: list[int], counts: list[float]) -> tuple[float, float]:
-    """Return the factor by which counts grow for each feature more, and the logarithm of the count at no feature."""
-    slope, start = np.polyfit(sizes, np.log(counts), 1)
+def _short(gap: float) -> float:
+    return float(f"{gap:.2e}")
+
+
+def gap_after(seconds: float, events: list[bt.Event]) -> float:
+    """Return the gap that was known after so many seconds: 1 if nothing was said until then."""
+    return next((event.gap for event in reversed(events) if event.seconds <= seconds), 1.0)
+
+
+def results(resume: bool, jobs: int) -> list[Found]:
+    """Search everything that is not known, writing each result down at once."""
+    wanted = [(case, seed) for case in chosen() for seed in range(1 if is_quick() else SEEDS)]
+    known = {found[:4]: found for found in written()} if resume else {}
+    places = [(case.family, case.value, case.features, seed) for case, seed in wanted]
+    with ProcessPoolExecutor(jobs, initializer=warm) as pool:
+        missing = [pair for pair, place in zip(wanted, places, strict=True) if place not in known]
+        for future in as_completed([pool.submit(search, *pair) for pair in missing]):
+            found = future.result()
+            known[found[:4]] = found
+            write_table("scaling", Found._fields, [known[place] for place in places if place in known])
+    return [known[place] for place in places]
+
+
+def chosen() -> Iterator[Case]:
+    """Yield the cases to search: all, or for a glance those of few features."""
+    yield from (case for case in cases() if not is_quick() or case.features <= 30)
+
+
+def written() -> list[Found]:
+    """Return what was written down before."""
+    path = FOLDER / "scaling.csv"
+    if not path.exists():
+        return []
+    with path.open(encoding="utf-8") as file:
+        rows = list(csv.reader(file))
+    if tuple(rows[0]) != Found._fields:
+        raise SystemExit(f"{path} has other columns: {', '.join(rows[0])}; run without --resume")
+    kinds = (str, float, int, int, int, int, float, float, float)
+    return [Found(*(kind(cell) for kind, cell in zip(kinds, row, strict=True))) for row in rows[1:]]
+
+
+def warm() -> None:
+    """Compile, or load what was compiled."""
+    bt.trim(random_naive_bayes(30, 0), 10)
+
+
+def report(found: list[Found]) -> None:
+    """Print a line for each case: medians, the worst gaps, and how many were proved."""
+    heading = f"{'':11} {'|F|':>4} {'nodes':>10} {'evaluations':>11} {'seconds':>8}"
+    print(f"{heading} {'gap, 10 s':>10} {'gap, 60 s':>10}  proved")
+    for family, what in FAMILIES.items():
+        mine = [one for one in found if one.family == family]
+        if mine:
+            print(f"{family} ({what})")
+        for value in dict.fromkeys(one.value for one in mine):
+            some = [one for one in mine if one.value == value]
+            nodes, evaluations, seconds = (statistics.median(column) for column in list(zip(*some, strict=True))[4:7])
+            gaps = (max(one.gap_after_10_s for one in some), max(one.gap_after_60_s for one in some))
+            proved = sum(one.proved for one in some)
+            print(
+                f"{value:11g} {some[0].features:4} {nodes:10.0f} {evaluations:11.0f} {seconds:8.3f} {gaps[0]:10.1e} "
+                f"{gaps[1]:10.1e}  {proved} of {len(some)}"
+            )
+
+
+def growth(sizes: list[int], times: list[float]) -> tuple[float, float]:
+    """Return by which factor times grow for each feature more, and the logarithm of the time at no feature."""
+    slope, start = np.polyfit(sizes, np.log(times), 1)
     return float(math.exp(slope)), float(start)
 
 
-def main() -> None:
-    """Print a line for each case, and the growth."""
-    print(machine())
-    bt.trim(random_naive_bayes(30, 0), 10)  # compiles, or loads what was compiled
-    print(
-        f"{'family':18} {'|F|':>4} {'B':>3} {'nodes':>10} {'evaluations':>11} {'seconds':>8} {'worst gap':>10}  proved"
-    )
-    rows, medians = [], {}
-    for case in cases():
-        found = [search(case, seed) for seed in range(1 if is_quick() else SEEDS)]
-        nodes, evaluations, seconds = (statistics.median(getattr(f, n) for f in found) for n in Found._fields[:3])
-        proved = sum(one.gap == 0 for one in found)
-        worst = max(one.gap for one in found)
-        print(
-            f"{case.family:18} {case.features:4} {case.budget:3} {nodes:10.0f} {evaluations:11.0f} {seconds:8.3f} "
-            f"{worst:10.1e}  {proved} of {len(found)}",
-            flush=True,
-        )
-        rows.append(
-            [case.family, case.features, case.budget, nodes, evaluations, f"{seconds:.3f}", f"{worst:.2e}", proved]
-        )
-        if proved == len(found):
-            medians[case.family, case.features] = (evaluations, seconds)
-    write_table("scaling", ["family", "features", "budget", "nodes", "evaluations", "seconds", "gap", "proved"], rows)
-    forecast(medians)
+def reach(factor: float, start: float, seconds: float) -> float:
+    """Return the number of features whose search takes so long."""
+    return (math.log(seconds) - start) / math.log(factor)
 
 
-def forecast(medians: dict[tuple[str, int], tuple[float, float]]) -> None:
-    """Print and draw how evaluations grow, and what an hour buys."""
-    if is_quick():
-        return
-    figure, axes = new_picture(1, 5.5, 3.6)
-    for family in ("budget a third", "budget 8"):
-        sizes = [size for name, size in medians if name == family and size >= 20]
+def fitted(found: list[Found], family: str) -> tuple[list[int], list[float]]:
+    """Return the sizes from the fit's smallest on up to the first that was not proved for every seed, and the times."""
+    sizes: list[int] = []
+    times: list[float] = []
+    mine = [one for one in found if one.family == family and one.features >= FITTED]
+    for size in sorted({one.features for one in mine}):
+        some = [one for one in mine if one.features == size]
+        if not all(one.proved for one in some):
+            break
+        sizes.append(size)
+        times.append(statistics.median(one.seconds for one in some))
+    return sizes, times
+
+
+def forecast(found: list[Found], efficiency: float) -> None:
+    """Print by how much times grow, and what an hour buys on one machine and on a hundred."""
+    for family in list(FAMILIES)[:2]:
+        sizes, times = fitted(found, family)
         if len(sizes) < 3:
+            print(f"{family}: too few sizes were proved for all seeds to fit their growth")
             continue
-        counts = [medians[family, size][0] for size in sizes]
-        factor, start = growth(sizes, counts)
-        rate = max(medians[family, size][0] / medians[family, size][1] for size in sizes)
-        reach = [(math.log(rate * HOUR * machines) - start) / math.log(factor) for machines in (1, MACHINES)]
+        factor, start = growth(sizes, times)
         print(
-            f"{family}: {factor:.3f} times the evaluations for each feature more ({sizes[0]} to {sizes[-1]}); "
-            f"an hour buys about {reach[0]:.0f} features, and on {MACHINES} machines about {reach[1]:.0f}"
+            f"{family}: {factor:.3f} times the seconds for each feature more (fitted from {sizes[0]} to {sizes[-1]}); "
+            f"an hour buys about {reach(factor, start, HOUR):.0f} features"
         )
-        axes[0, 0].semilogy(sizes, counts, "o", label=family)
-        axes[0, 0].semilogy(sizes, [math.exp(start) * factor**size for size in sizes], "-", lw=1, c="0.6")
-    axes[0, 0].set(xlabel="features", ylabel="evaluations, median")
-    axes[0, 0].legend(fontsize="small")
-    write_picture("scaling", figure)
+        for share in (1.0, efficiency):
+            many = reach(factor, start, HOUR * MACHINES * share)
+            print(f"  on {MACHINES} machines about {many:.0f}, if {share:.0%} of each one's time counts")
+
+
+def main() -> None:
+    """Search, print and draw."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="few features, one seed, a second each, nothing written")
+    parser.add_argument("--resume", action="store_true", help="take over what the file of results holds")
+    parser.add_argument("--draw", action="store_true", help="search nothing")
+    parser.add_argument("--jobs", type=int, default=2, help="searches at a time (default: 2)")
+    parser.add_argument("--efficiency", type=float, default=EFFICIENCY, help="of workers, between 0 and 1")
+    options = parser.parse_args()
+    print(machine())
+    found = written() if options.draw else results(options.resume, options.jobs)
+    report(found)
+    forecast(found, options.efficiency)
+    if not options.quick:
+        from benchmarks.scaling_pictures import draw  # noqa: PLC0415  (needs matplotlib)
+
+        draw(found)
 
 
 if __name__ == "__main__":
