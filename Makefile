@@ -3,7 +3,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help demo test test-deep lint types contracts docs bench bench-check paper peers clean
+.PHONY: help demo test test-deep lint types contracts docs bench bench-check paper scaling peers clean
 # An environment that was left half made (no ensurepip, say) is made again the next time.
 .DELETE_ON_ERROR:
 
@@ -61,13 +61,23 @@ bench: .venv/dev  ## print the figures that the documentation quotes
 bench-check: .venv/dev  ## fail if searches do more work than benchmarks/baseline.json says, or take much longer
 	$(BIN)/python -m benchmarks.check
 
-paper: .venv/dev  ## repeat the paper's evaluation into benchmarks/results and docs/figures (some ten minutes)
+# Other selectors and engines, for comparison only; they are not part of the development environment.
+.venv/peers: .venv/dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[peers]'
+	@touch $@
+
+paper: .venv/peers  ## repeat the paper's evaluation into benchmarks/results and docs/figures (some ten minutes)
 	$(BIN)/python -m benchmarks.paper_runtime
+	$(BIN)/python -m benchmarks.paper_threshold
 	$(BIN)/python -m benchmarks.paper_accuracy
 	$(BIN)/python -m benchmarks.paper_gain
+	$(BIN)/python -m benchmarks.paper_roots
+	$(BIN)/python -m benchmarks.paper_sampled
 
-peers: .venv/dev  ## run other ways to the same answer beside ours
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check '.[peers]'
+scaling: .venv/dev  ## see how searches grow with the problem (some fifteen minutes)
+	$(BIN)/python -m benchmarks.scaling
+
+peers: .venv/peers  ## run other ways to the same answer beside ours
 	$(BIN)/python -m benchmarks.peers
 	$(BIN)/python -m benchmarks.circuits --quick
 

@@ -1,7 +1,8 @@
 """Circuits beside tables on the 24 public networks: ``python -m benchmarks.circuits [--quick] [NETWORK…]``.
 
 The class is the root of two states (or the root, where none has two) with most leaves below it, the features are such
-leaves, as many as fit in some bits. Each engine makes the joint table of class and features in a process of its own,
+leaves, as many as fit in some bits; where the circuit of those does not compile, one leaf with as small a network above
+it as there is is tried too. Each engine makes the joint table of class and features in a process of its own,
 with limits on time and memory, and says how long it took and how much memory it needed beyond starting up. ``first``
 is the circuit under the paper's vtree, which puts the features before everything else.
 """
@@ -13,6 +14,7 @@ import math
 import resource
 import subprocess
 import sys
+import tempfile
 import time
 from typing import Any
 
@@ -32,8 +34,10 @@ QUICK = ("asia", "cancer", "earthquake", "sachs", "survey", "child", "alarm", "w
 
 
 def classifier_of(name: str, bits: float) -> bt.Classifier:
-    """Return a network's classifier."""
+    """Return a network's classifier; of no bits at all, the one with the least to compile."""
     network = bt.read_network(model_files()[name])
+    if not bits:
+        return least_classifier(network)
     roots = [root for root in network.roots if len(network.variable(root)) == 2] or list(network.roots)
     above = {leaf: network.ancestors([leaf]) for leaf in network.leaves}
     target = max(roots, key=lambda root: sum(root in found for found in above.values()))
@@ -46,8 +50,19 @@ def classifier_of(name: str, bits: float) -> bt.Classifier:
     return bt.Classifier(network, target, network.states(target)[0], features)
 
 
-def measure(engine: str, name: str, bits: float) -> dict[str, Any]:
-    """Make one table, in this process."""
+def least_classifier(network: bt.BayesianNetwork) -> bt.Classifier:
+    """Return a classifier of one leaf by a root, with as few probabilities between them as possible."""
+    choices = []
+    for leaf in network.leaves:
+        above = network.ancestors([leaf]) | {leaf}
+        size = sum(network.table(name).size for name in above)
+        choices += [(size, root, leaf) for root in network.roots if root in above - {leaf}]
+    _, root, leaf = min(choices)
+    return bt.Classifier(network, root, network.states(root)[0], [leaf])
+
+
+def measure(engine: str, name: str, bits: float, path: str) -> dict[str, Any]:
+    """Make one table, in this process, and leave it in a file."""
     from bayestrim.engines.circuit import compile_circuit, joint_of  # noqa: PLC0415
     from bayestrim.inference import joint_table  # noqa: PLC0415
 
@@ -66,7 +81,7 @@ def measure(engine: str, name: str, bits: float) -> dict[str, Any]:
         sides = joint_of(circuit, classifier)
     found["seconds"] = round(time.perf_counter() - start, 2)
     found["megabytes"] = round((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024)
-    found["check"] = [float(sides[0].sum()), float((sides[0] ** 2).sum()), float((sides[1] ** 2).sum())]
+    np.save(path, sides)
     return found
 
 
@@ -75,9 +90,10 @@ def feature_bits(classifier: bt.Classifier) -> float:
     return sum(math.log2(len(variable)) for variable in classifier.feature_variables)
 
 
-def in_a_process(engine: str, name: str, bits: float) -> dict[str, Any]:
+def in_a_process(engine: str, name: str, bits: float, folder: str) -> dict[str, Any]:
     """Make one table in a process of its own; a process that fails says why in one word."""
-    command = [sys.executable, "-m", "benchmarks.circuits", "--one", engine, name, str(bits)]
+    path = f"{folder}/{engine}.npy"
+    command = [sys.executable, "-m", "benchmarks.circuits", "--one", engine, name, str(bits), path]
     try:
         done = subprocess.run(
             command, capture_output=True, text=True, timeout=SECONDS[engine] + GRACE, check=False, preexec_fn=_limited
@@ -86,7 +102,7 @@ def in_a_process(engine: str, name: str, bits: float) -> dict[str, Any]:
         return {"fails": "time"}
     if done.returncode == 0:
         found: dict[str, Any] = json.loads(done.stdout)
-        return found
+        return found | {"table": np.load(path)}
     message = done.stderr.strip().splitlines()[-1] if done.stderr.strip() else ""
     words = {"clauses": "clauses", "nodes after": "nodes", " s for ": "time", "GiB": "memory"}
     return {"fails": next((short for text, short in words.items() if text in message), "memory")}
@@ -96,14 +112,19 @@ def _limited() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (GIBIBYTES << 30, GIBIBYTES << 30))
 
 
-def line(name: str, bits: float) -> str:
-    """Return what all engines say about a network."""
-    found = {engine: in_a_process(engine, name, bits) for engine in SECONDS}
+def compared(name: str, bits: float) -> dict[str, dict[str, Any]]:
+    """Return what each engine says about a network."""
+    with tempfile.TemporaryDirectory() as folder:
+        return {engine: in_a_process(engine, name, bits, folder) for engine in SECONDS}
+
+
+def line(name: str, found: dict[str, dict[str, Any]]) -> str:
+    """Return what all engines say about a network, and how far their tables are apart."""
     circuit, first, table = (found[engine] for engine in ("circuit", "first", "table"))
     known: dict[str, Any] = next((one for one in found.values() if "bits" in one), {})
     apart = ""
-    if "check" in circuit and "check" in table:
-        apart = f"{max(abs(a - b) for a, b in zip(circuit['check'], table['check'], strict=True)):.0e}"
+    if "table" in circuit and "table" in table:
+        apart = f"{np.abs(circuit['table'] - table['table']).max():.0e}"
 
     def of(one: dict[str, Any], *keys: str) -> str:
         if "fails" in one:
@@ -121,7 +142,7 @@ def main() -> None:
     """Print a line for each network."""
     words = sys.argv[1:]
     if words[:1] == ["--one"]:
-        print(json.dumps(measure(words[1], words[2], float(words[3]))))
+        print(json.dumps(measure(words[1], words[2], float(words[3]), words[4])))
         return
     quick = "--quick" in words
     names = [word for word in words if not word.startswith("-")] or (QUICK if quick else list(model_files()))
@@ -133,7 +154,10 @@ def main() -> None:
         f"{' '.join(headings[7:])} |  apart"
     )
     for name in names:
-        print(line(name, QUICK_BITS if quick else BITS), flush=True)
+        found = compared(name, QUICK_BITS if quick else BITS)
+        print(line(name, found), flush=True)
+        if "fails" in found["circuit"]:
+            print(line(name, compared(name, 0.0)), flush=True)
 
 
 if __name__ == "__main__":

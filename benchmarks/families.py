@@ -46,7 +46,7 @@ FAMILIES = {
     "features, budget a third": "number of features",
     "features, budget 8": "number of features",
     "budget": "budget",
-    "states": "states of each feature (24 features, budget 8)",
+    "states": "states of each, 24 features, budget 8",
     "prior": "prior of the positive class",
     "price and strength": "correlation of price and strength",
     "strengths alike": "correlation within groups of 8",
@@ -59,7 +59,7 @@ FAMILIES = {
 def cases() -> Iterator[Case]:
     """Yield every case, family by family."""
     third, eight = list(FAMILIES)[:2]
-    for features in (10, 20, 30, 40, 50, 60, 80, 100, 150, 200):
+    for features in (10, 20, 30, 35, 40, 45, 50, 55, 60, 80, 100, 150, 200):
         yield Case(third, features, features, partial(plain, features, features // 3))
     for features in (10, 20, 30, 40, 50, 60, 80, 100, 150, 200):
         yield Case(eight, features, features, partial(plain, features, 8))

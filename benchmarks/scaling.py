@@ -5,54 +5,30 @@ from the events of the same run. Each search has a process to itself, ``--jobs``
 ``--resume`` takes over what `results/scaling.csv` holds already, so that a run may be interrupted; ``--draw`` searches
 nothing and prints and draws what the file holds.
 
-At the end, the growth of the time with the number of features says what an hour buys.
+At the end, the growth of the evaluations with the number of features says what an hour buys.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
-import math
 import statistics
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from typing import NamedTuple
-
-import numpy as np
 
 import bayestrim as bt
 from benchmarks.families import FAMILIES, Case, cases
+from benchmarks.growth import SECONDS, Found, growth
 from benchmarks.instances import random_naive_bayes
 from benchmarks.outputs import FOLDER, is_quick, machine, write_table
 
-SECONDS, QUICK_SECONDS = 60.0, 1.0
+QUICK_SECONDS = 1.0
 EARLIER = 10.0
 """The gap is also noted after so many seconds."""
 SEEDS = 3
 HOUR, MACHINES = 3600.0, 100
 EFFICIENCY = 0.64
 """The share of a worker's time that is gained by having it, as ``python -m benchmarks.workers`` printed for two."""
-FITTED = 30
-"""Growth is fitted from this number of features on: fewer take as long as it takes to begin."""
-
-
-class Found(NamedTuple):
-    """A line of the results: which instance, and what its search came to."""
-
-    family: str
-    value: float
-    features: int
-    seed: int
-    nodes: int
-    evaluations: int
-    seconds: float
-    gap_after_10_s: float
-    gap_after_60_s: float
-
-    @property
-    def proved(self) -> bool:
-        """Tell whether the optimum was proved."""
-        return self.gap_after_60_s == 0
 
 
 def search(case: Case, seed: int) -> Found:
@@ -64,7 +40,7 @@ def search(case: Case, seed: int) -> Found:
     last = 0.0 if result.status is bt.Status.OPTIMAL else result.gap
     early = last if result.stats.seconds <= EARLIER else gap_after(EARLIER, told)
     stats = result.stats
-    which = (case.family, case.value, case.features, seed)
+    which = (case.family, float(case.value), case.features, seed)
     return Found(*which, stats.nodes, stats.evaluations, round(stats.seconds, 3), _short(early), _short(last))
 
 
@@ -133,46 +109,22 @@ def report(found: list[Found]) -> None:
             )
 
 
-def growth(sizes: list[int], times: list[float]) -> tuple[float, float]:
-    """Return by which factor times grow for each feature more, and the logarithm of the time at no feature."""
-    slope, start = np.polyfit(sizes, np.log(times), 1)
-    return float(math.exp(slope)), float(start)
-
-
-def reach(factor: float, start: float, seconds: float) -> float:
-    """Return the number of features whose search takes so long."""
-    return (math.log(seconds) - start) / math.log(factor)
-
-
-def fitted(found: list[Found], family: str) -> tuple[list[int], list[float]]:
-    """Return the sizes from the fit's smallest on up to the first that was not proved for every seed, and the times."""
-    sizes: list[int] = []
-    times: list[float] = []
-    mine = [one for one in found if one.family == family and one.features >= FITTED]
-    for size in sorted({one.features for one in mine}):
-        some = [one for one in mine if one.features == size]
-        if not all(one.proved for one in some):
-            break
-        sizes.append(size)
-        times.append(statistics.median(one.seconds for one in some))
-    return sizes, times
-
-
 def forecast(found: list[Found], efficiency: float) -> None:
-    """Print by how much times grow, and what an hour buys on one machine and on a hundred."""
-    for family in list(FAMILIES)[:2]:
-        sizes, times = fitted(found, family)
-        if len(sizes) < 3:
-            print(f"{family}: too few sizes were proved for all seeds to fit their growth")
-            continue
-        factor, start = growth(sizes, times)
-        print(
-            f"{family}: {factor:.3f} times the seconds for each feature more (fitted from {sizes[0]} to {sizes[-1]}); "
-            f"an hour buys about {reach(factor, start, HOUR):.0f} features"
-        )
-        for share in (1.0, efficiency):
-            many = reach(factor, start, HOUR * MACHINES * share)
-            print(f"  on {MACHINES} machines about {many:.0f}, if {share:.0%} of each one's time counts")
+    """Print by how much searches grow, and what an hour buys on one machine and on a hundred."""
+    family = next(iter(FAMILIES))
+    grown = growth(found, family)
+    if grown is None:
+        print(f"{family}: too few sizes were searched to the end to fit their growth")
+        return
+    first, last = grown.sizes[0], grown.sizes[-1]
+    print(
+        f"{family}: {grown.factor:.3f} times the evaluations for each feature more (fitted from {first} to {last}), "
+        f"{grown.rate:,.0f} evaluations in a second"
+    )
+    print(f"  an hour buys about {grown.reach(HOUR):.0f} features on one machine")
+    for share in (1.0, efficiency):
+        many = grown.reach(HOUR * MACHINES * share)
+        print(f"  and about {many:.0f} on {MACHINES} machines, if {share:.0%} of each one's time counts")
 
 
 def main() -> None:

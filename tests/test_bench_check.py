@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
+from pathlib import Path
+
 import pytest
 
 import bayestrim as bt
+from benchmarks import check
 from benchmarks.check import Measured, fault, measured
 from benchmarks.instances import random_naive_bayes
 
@@ -32,3 +37,36 @@ def test_searches_that_differ_are_refused() -> None:
     seeds = iter(range(9))
     with pytest.raises(SystemExit, match="different work"):
         measured(lambda: bt.trim(random_naive_bayes(12 + next(seeds), 1), 4))
+
+
+def test_the_guard_fails_on_a_regression(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The command accepts what it wrote itself, and names a search that takes one evaluation more, or is not known."""
+    searches: list[tuple[str, Callable[[], bt.Trimming]]] = [("small", lambda: bt.trim(random_naive_bayes(12, 1), 4))]
+    monkeypatch.setattr(check, "cases", lambda: iter(searches))
+    monkeypatch.setattr(check, "BASELINE", tmp_path / "baseline.json")
+    monkeypatch.setattr(check, "SLOWER", 1000.0)  # this is about counts
+    monkeypatch.setattr("sys.argv", ["check", "--update"])
+    check.main()
+    monkeypatch.setattr("sys.argv", ["check"])
+    check.main()
+    written = json.loads(check.BASELINE.read_text(encoding="utf-8"))
+    written["small"]["evaluations"] -= 1
+    check.BASELINE.write_text(json.dumps(written), encoding="utf-8")
+    with pytest.raises(SystemExit, match="small: evaluations and nodes were"):
+        check.main()
+    check.BASELINE.unlink()
+    with pytest.raises(SystemExit, match="small: not in the baseline"):
+        check.main()
+
+
+def test_the_guard_fails_on_a_search_that_became_slow(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The same work in many times the time is a regression too."""
+    searches: list[tuple[str, Callable[[], bt.Trimming]]] = [("small", lambda: bt.trim(random_naive_bayes(12, 1), 4))]
+    monkeypatch.setattr(check, "cases", lambda: iter(searches))
+    monkeypatch.setattr(check, "BASELINE", tmp_path / "baseline.json")
+    now = check.measured(searches[0][1])
+    known = {"small": {"evaluations": now.evaluations, "nodes": now.nodes, "units": now.units / 1000}}
+    check.BASELINE.write_text(json.dumps(known), encoding="utf-8")
+    monkeypatch.setattr("sys.argv", ["check"])
+    with pytest.raises(SystemExit, match="times as long as before"):
+        check.main()
