@@ -51,8 +51,8 @@ class Instance(NamedTuple):
     least, most
         What FS-SDD's features reach with their best threshold: several subsets may share the highest expected SDP, and
         these are the least and the most of them.
-    same
-        What the best trimming's features reach under the old threshold.
+    tied
+        The probability of the instances whose posterior is the threshold.
     """
 
     network: str
@@ -62,11 +62,11 @@ class Instance(NamedTuple):
     kept_exactly: float
     least: float
     most: float
-    same: float
+    tied: float
 
 
-def subsets(classifier: bt.Classifier, budget: int) -> list[Subset]:
-    """Return what every affordable subset of a naive Bayes classifier's features reaches."""
+def masses(classifier: bt.Classifier) -> Floats:
+    """Return the probability of every instance of the features with either side of the class (naive Bayes only)."""
     prior = classifier.network.table(classifier.target)
     states = classifier.positive_states
     sides = np.array([prior[states].sum(), prior[~states].sum()])
@@ -75,8 +75,13 @@ def subsets(classifier: bt.Classifier, budget: int) -> list[Subset]:
         # The class has two states, so that each side is one of them.
         both = np.stack([table[states][0], table[~states][0]])
         sides = sides[..., None] * both.reshape(2, *([1] * (sides.ndim - 1)), -1)
-    decided = positive(sides, classifier.threshold)
-    total = sides.sum(axis=0)
+    return sides
+
+
+def subsets(classifier: bt.Classifier, budget: int) -> list[Subset]:
+    """Return what every affordable subset of a naive Bayes classifier's features reaches."""
+    sides = masses(classifier)
+    decided, total = positive(sides, classifier.threshold), sides.sum(axis=0)
     tables = np.stack([*sides, np.where(decided, total, 0), np.where(decided, 0, total)])
     found: list[Subset] = []
     _visit(found, tables, classifier.threshold, len(classifier.features), 0, budget)
@@ -85,9 +90,14 @@ def subsets(classifier: bt.Classifier, budget: int) -> list[Subset]:
 
 def positive(sides: Floats, threshold: float) -> npt.NDArray[np.bool_]:
     """Tell which instances are decided positive, from the masses of both sides of the class."""
+    return np.asarray(_beyond(sides, threshold) >= -TIED)
+
+
+def _beyond(sides: Floats, threshold: float) -> Floats:
+    """Return how far the log-odds are beyond the threshold's."""
     with np.errstate(divide="ignore"):
         said = np.log(sides[0]) - np.log(sides[1])
-    return np.asarray(said >= np.log(threshold) - np.log1p(-threshold) - TIED)
+    return np.asarray(said - (np.log(threshold) - np.log1p(-threshold)))
 
 
 def _visit(found: list[Subset], tables: Floats, threshold: float, undecided: int, size: int, left: int) -> None:
@@ -108,9 +118,10 @@ def instance(network: str, classifier: bt.Classifier) -> Instance:
     found = subsets(classifier, budget)
     kept, new = max(one.kept for one in found), max(one.best for one in found)
     chosen = [one.best for one in found if one.kept >= kept - EQUAL]
-    same = max(one.kept for one in found if one.best >= new - EQUAL)
     exactly = max(one.kept for one in found if one.size == budget)
-    return Instance(network, classifier.threshold, new, kept, exactly, min(chosen), max(chosen), same)
+    sides = masses(classifier)
+    tied = float(sides.sum(axis=0)[np.abs(_beyond(sides, classifier.threshold)) <= TIED].sum())
+    return Instance(network, classifier.threshold, new, kept, exactly, min(chosen), max(chosen), tied)
 
 
 VARIANTS: dict[str, Callable[[Instance], bool]] = {
@@ -120,10 +131,11 @@ VARIANTS: dict[str, Callable[[Instance], bool]] = {
     "  ... by more than 0.001": lambda one: one.new > one.kept + 1e-3,
     "  ... by more than 0.01": lambda one: one.new > one.kept + 1e-2,
     "  ... as printed with two decimals": lambda one: round(one.new, 2) > round(one.kept, 2),
-    "a new threshold agrees more, for the same features": lambda one: one.new > one.same + EQUAL,
-    "FS-SDD's features gain by a new threshold": lambda one: one.most > one.kept + EQUAL,
+    "FS-SDD's features gain by a new threshold (the best of its optima)": lambda one: one.most > one.kept + EQUAL,
+    "FS-SDD's features gain by a new threshold (the worst of its optima)": lambda one: one.least > one.kept + EQUAL,
     "FS-SDD's features are worse with any threshold (the best of its optima)": lambda one: one.new > one.most + EQUAL,
     "FS-SDD's features are worse with any threshold (the worst of its optima)": lambda one: one.new > one.least + EQUAL,
+    "some posterior is the threshold itself": lambda one: one.tied > 0,
 }
 """What could be counted."""
 

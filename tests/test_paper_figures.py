@@ -62,7 +62,6 @@ def test_trying_every_subset_agrees_with_the_package(threshold: float) -> None:
     assert found.kept == pytest.approx(float(bt.trim(classifier, 2, threshold="keep").agreement), abs=1e-12)
     rising = [found.kept_exactly, found.kept, found.least, found.most, found.new]
     assert (np.diff(rising) > -1e-12).all()
-    assert found.same <= found.kept
 
 
 def test_each_subset_has_the_agreements_of_its_features() -> None:
