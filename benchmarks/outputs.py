@@ -8,6 +8,7 @@ import os
 import platform
 import sys
 from collections.abc import Iterable, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,17 @@ PICTURES = Path(__file__).parents[1] / "docs" / "figures"
 
 PROCESSES = 2
 """How many parts of the evaluation that are not timed run at once: it is meant for two cores."""
+
+
+def workers() -> ProcessPoolExecutor:
+    """Return so many processes, each with one thread for linear algebra: more would wait for each other."""
+    return ProcessPoolExecutor(PROCESSES, initializer=_alone)
+
+
+def _alone() -> None:
+    from threadpoolctl import threadpool_limits  # noqa: PLC0415  (comes with scikit-learn)
+
+    threadpool_limits(1)
 
 
 def is_quick() -> bool:

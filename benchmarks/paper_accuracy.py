@@ -8,7 +8,6 @@ tried on the last fifth. First for one split of pima and heart, with pictures; t
 from __future__ import annotations
 
 import statistics
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
@@ -18,7 +17,7 @@ import numpy as np
 import bayestrim as bt
 from benchmarks import datasets
 from benchmarks.datasets import Codes, DataSet, Floats, Mask, NaiveBayes
-from benchmarks.outputs import PROCESSES, is_quick, machine, new_picture, write_picture, write_table
+from benchmarks.outputs import is_quick, machine, new_picture, workers, write_picture, write_table
 from benchmarks.subsets import agreements, cross_validated, feasible, pareto
 
 SPLITS = 100
@@ -182,7 +181,7 @@ def tried(name: str, masks: Mask, seed: int) -> Outcome:
 def repeated(name: str, splits: int) -> list[list[object]]:
     """Print means over many splits; return a row for each."""
     masks = feasible(len(datasets.load(name).features), len(datasets.load(name).features) // 2)
-    with ProcessPoolExecutor(PROCESSES) as pool:
+    with workers() as pool:
         ones = list(pool.map(partial(tried, name, masks), range(splits)))
     print(f"{name:10} {len(masks):7} " + " ".join(_mean(ones, rule) for rule in RULES), end=" ")
     wins = [one.done["agreement"].accuracy - one.done["accuracy"].accuracy for one in ones]

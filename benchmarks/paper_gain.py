@@ -10,7 +10,6 @@ from __future__ import annotations
 import itertools
 import statistics
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
 
 import numpy as np
 
@@ -18,7 +17,7 @@ import bayestrim as bt
 from bayestrim.engines.table import TableEngine
 from benchmarks.baselines import METHODS, Features, Question
 from benchmarks.models import model_files
-from benchmarks.outputs import PROCESSES, is_quick, machine, new_picture, write_picture, write_table
+from benchmarks.outputs import is_quick, machine, new_picture, workers, write_picture, write_table
 
 THRESHOLDS = [i / 10 for i in range(1, 10)]
 NETWORKS = ("alarm", "win95pts")
@@ -142,7 +141,7 @@ def picture(rows: list[Row]) -> None:
 def everything() -> list[Row]:
     """Ask every method everything, two classes at a time."""
     tasks = [(name, target) for name in NETWORKS for target in classes(name)]
-    with ProcessPoolExecutor(PROCESSES) as pool:
+    with workers() as pool:
         return [row for rows in pool.map(asked, *zip(*tasks, strict=True)) for row in rows]
 
 
