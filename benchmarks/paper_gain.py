@@ -15,6 +15,7 @@ import numpy as np
 
 import bayestrim as bt
 from bayestrim.engines.table import TableEngine
+from bayestrim.search.start import information_gain
 from benchmarks.baselines import METHODS, Features, Question
 from benchmarks.models import model_files
 from benchmarks.outputs import is_quick, machine, new_picture, workers, write_picture, write_table
@@ -30,8 +31,12 @@ KNOW_THE_THRESHOLD = ("trim", "E-SDP", "MAA")
 """Methods that choose other features for other thresholds."""
 WORTH_MENTIONING = 1e-9
 """Smaller differences are rounding."""
-Row = tuple[str, str, float, str, str, float, float]
-"""Network, class, threshold, prices, method, agreement under the old threshold, and under the best one."""
+NOTHING_ALONE = 1e-12
+"""Features of no more information gain tell nothing alone."""
+Row = tuple[str, str, float, str, str, float, float, float]
+"""Network, class, threshold, prices, method, agreement under the old threshold and under the best one, and how much of
+the last is due to features that tell nothing alone.
+"""
 
 
 def questions(name: str, target: str) -> Iterator[tuple[bool, Question]]:
@@ -65,7 +70,9 @@ def asked(name: str, target: str) -> list[Row]:
     """Ask every method every question about a class."""
     rows: list[Row] = []
     remembered: dict[tuple[bool, str], Features] = {}  # what does not know the threshold is asked once
+    gains: dict[str, float] = {}  # the same at every threshold
     for priced, question in questions(name, target):
+        gains = gains or information_gain(question.classifier)
         methods = {name: choose for name, choose in METHODS.items() if not (priced and name in WITHOUT_PRICES)}
         for method, choose in {"trim": trimmed, **methods}.items():
             kept = None if method in KNOW_THE_THRESHOLD else remembered.get((priced, method))
@@ -75,7 +82,9 @@ def asked(name: str, target: str) -> list[Row]:
                 except ImportError:
                     continue
                 remembered[priced, method] = kept
-            agreements = question.expected_sdp(kept), question.best_agreement(kept)
+            telling = [feature for feature in kept if gains[feature] > NOTHING_ALONE]
+            best = question.best_agreement(kept)
+            agreements = question.expected_sdp(kept), best, best - question.best_agreement(telling)
             rows.append((name, target, question.classifier.threshold, "1-5" if priced else "1", method, *agreements))
     return rows
 
@@ -106,11 +115,14 @@ def where(rows: list[Row]) -> None:
         some = [place for place, value in nothing.items() if low <= value < high]
         shown = (_gains([optimum[place] - by_method[rival][place] for place in some]) for rival in RIVALS[1:])
         print(f"{f'{low:g} to {min(high, 1.0):g}':14} {len(some):9}  " + " ".join(f"{text:>24}" for text in shown))
-    losses: dict[tuple[str, str], list[float]] = {}
-    for place, value in optimum.items():
-        losses.setdefault(place[:2], []).append(value - by_method["gain"][place])
-    most = sorted(losses, key=lambda one: -statistics.mean(losses[one]))[:5]
-    print("most over gain: " + ", ".join(f"{target} {statistics.mean(losses[n, target]):.4f}" for n, target in most))
+    losses: dict[str, list[tuple[float, float]]] = {}
+    for row in rows:
+        if row[4] == "trim":
+            losses.setdefault(row[1], []).append((row[6] - by_method["gain"][row[:4]], row[7]))
+    means = {target: [statistics.mean(column) for column in zip(*some, strict=True)] for target, some in losses.items()}
+    print("most over gain, and what trimming owes to features that tell nothing alone:")
+    for target in sorted(means, key=lambda target: -means[target][0])[:5]:
+        print(f"  {target:14} {means[target][0]:.4f} {means[target][1]:.4f}")
 
 
 def _gains(gains: list[float]) -> str:
@@ -156,9 +168,9 @@ def main() -> None:
         report(some)
         if prices == "1":
             where(some)
-    header = ["network", "class", "threshold", "prices", "method", "eca_old_threshold", "eca_best_threshold"]
+    header = ["network", "class", "threshold", "prices", "method", "eca_old_threshold", "eca_best_threshold", "owed"]
     rows.sort(key=lambda row: row[3])
-    write_table("gain", header, ([*row[:5], f"{row[5]:.6f}", f"{row[6]:.6f}"] for row in rows))
+    write_table("gain", header, ([*row[:5], *(f"{max(0.0, value):.6f}" for value in row[5:])] for row in rows))
     if not is_quick():
         picture([row for row in rows if row[3] == "1"])
 
