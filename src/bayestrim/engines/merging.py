@@ -107,7 +107,7 @@ def _order(
 
     def added(name: str) -> float:
         fresh = {other for table in holding[name] for other in families[table]} - here
-        bits = sum(weight[other] for other in fresh) - (0.0 if name in seen else weight[name])
+        bits = math.fsum(weight[other] for other in fresh) - (0.0 if name in seen else weight[name])
         return bits + noise * random.random() if noise else bits
 
     cost = {name: added(name) for name in sorted(weight) if name != target}
@@ -119,7 +119,7 @@ def _order(
         reached = {name for table in tables for name in families[table]}
         fresh = reached - here
         here |= reached
-        width = sum(weight[name] for name in here)
+        width = math.fsum(weight[name] for name in here)
         largest = max(largest, width) + math.log2(1 + 2 ** -abs(largest - width))
         stages.append(Stage(tuple(tables), variable))
         if variable not in seen:
@@ -127,7 +127,7 @@ def _order(
         touched = reached.union(*(families[table] for name in fresh for table in holding[name]))
         for name in reached:
             holding[name].difference_update(tables)
-        for name in touched & cost.keys():
+        for name in sorted(touched & cost.keys()):  # the same in every process
             cost[name] = added(name)
     stages.append(Stage(tuple(table for table in families if table in holding[target]), None))
     return largest, tuple(stages)
