@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 import bayestrim as bt
 from bayestrim.search import checkpoint
+from bayestrim.search.plan import Slice
 from bayestrim.search.workers import Here
 from benchmarks.instances import random_naive_bayes
 
@@ -40,6 +41,8 @@ class Measured(Here):
         packing = time.perf_counter() - begin
         future = super().submit(fn, *args, **kwargs)
         done = future.result()
+        if not isinstance(done, Slice):
+            return future
         begin = time.perf_counter()
         back = pickle.dumps(done)
         pickle.loads(back)

@@ -21,7 +21,7 @@ from bayestrim.engines.fine import Fine, fine
 from bayestrim.engines.grid import Grid, make_grid, rounding
 from bayestrim.engines.independent import Independent
 from bayestrim.network import FloatArray
-from bayestrim.search import branch
+from bayestrim.search import branch, lattices
 
 MOST_CASES = 400
 
@@ -156,7 +156,7 @@ def test_honest_searches_are_not_accused() -> None:
 @pytest.mark.usefixtures("_poor_start")
 def test_pruning_by_less_than_the_margin_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """A search that trusts its lattice more than it may leaves the optimum out."""
-    monkeypatch.setattr(branch._Search, "_margin", lambda *_: -0.02)
+    monkeypatch.setattr(lattices.Lattices, "margin", lambda *_: -0.02)
     assert caught_by_brute_force()
 
 

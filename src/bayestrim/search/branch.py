@@ -7,10 +7,8 @@ search.
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass, field
-from weakref import WeakKeyDictionary
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -25,18 +23,15 @@ from bayestrim.search.contest import Contest, Features
 from bayestrim.search.coordinator import Coordinator
 from bayestrim.search.descent import Room, Rules, Target, descend, new_room
 from bayestrim.search.events import Clock
+from bayestrim.search.lattices import FINER, Lattices, cells_for
 from bayestrim.search.plan import Node, Slice
 from bayestrim.search.run import Outcome, Request
 from bayestrim.search.start import greedy
 
-FINER = (1, 64, 512)
-"""Subsets that the search could not rule out are asked of lattices so many times finer."""
 QUICK_STEPS = 1 << 22
 """Counting that takes no more steps than this is some milliseconds' work."""
 RULES = Rules()
 """All rules."""
-FEWEST_CELLS, MOST_CELLS = 64, 2048
-"""How coarse and how fine the search's lattice may be."""
 
 
 def _groups(features: Sequence[Feature], purse: Purse) -> list[int]:
@@ -49,11 +44,6 @@ def _groups(features: Sequence[Feature], purse: Purse) -> list[int]:
         first.setdefault((feature.p.tobytes(), feature.q.tobytes(), cost, needs), i)
         for i, (feature, cost, needs) in enumerate(zip(features, purse.costs, purse.needs, strict=True))
     ]
-
-
-def cells_for(features: int) -> int:
-    """Return how many cells make the search fastest: finer lattices prune more, and take longer for each bound."""
-    return min(max(FEWEST_CELLS, 6 * features * features // 10), MOST_CELLS)
 
 
 OPEN = 3
@@ -176,30 +166,6 @@ def branch_and_bound(request: Request, engine: AdditiveEngine, clock: Clock, rul
     return _Search(request, engine, request.purse_of(engine.model.names), clock, rules).run()
 
 
-@dataclass
-class _Grids:
-    """The search's lattice, and those so many times finer, that were made for features in one order.
-
-    Attributes
-    ----------
-    made
-        The lattices.
-    pace
-        What making the last one took, in seconds, for each time that it is finer.
-    """
-
-    made: dict[int, Grid] = field(default_factory=dict)
-    pace: float = 0.0
-
-
-_GRIDS: WeakKeyDictionary[AdditiveEngine, dict[Features, _Grids]] = WeakKeyDictionary()
-
-
-def _grids_of(engine: AdditiveEngine, features: Sequence[Feature]) -> _Grids:
-    """Return the lattices that earlier searches of the same engine made for features in this order."""
-    return _GRIDS.setdefault(engine, {}).setdefault(tuple(feature.name for feature in features), _Grids())
-
-
 class _Search:
     """One search.
 
@@ -217,14 +183,14 @@ class _Search:
         group = _groups(engine.model.features, purse)
         self._group = {feature.name: g for feature, g in zip(engine.model.features, group, strict=True)}
         self._order(rough, purse, group)
-        self._grids = _grids_of(engine, self._features)
+        self._lattices = Lattices(engine, self._features, clock.left)
         self.evaluations = 0
         self._plan = AdditivePlan(
             tuple(feature.name for feature in self._features),
             engine.model.names,
-            self._grid(1).lattice,
+            self._lattices.at(1).lattice,
             prices_in_order(self._purse, self._alike_until),
-            self._margin(1),
+            self._lattices.margin(1),
             request.limits.gap,
             request.every,
             tuple(self._kept.tolist()),
@@ -259,7 +225,7 @@ class _Search:
                 if places[i] == places[i + 1]:
                     self._alike_until[i] = self._alike_until[i + 1]
 
-    def _narrowing(self, features: Features) -> Iterator[Loss]:
+    def _narrowing(self, features: Features) -> Iterator[Loss | None]:
         """Count if that is quick; otherwise ask finer lattices first, which answer many subsets once they are made."""
         engine, threshold = self._engine, self._request.threshold
         if engine.quick and engine.countable(features, QUICK_STEPS):
@@ -267,30 +233,15 @@ class _Search:
             return
         countable = engine.countable(features)
         for times in () if threshold is not None else FINER[:2] if countable else FINER:
-            if not self._in_time(times):
+            if not self._lattices.in_time(times):
                 return
-            grid = self._grid(times)
+            while not self._lattices.is_ready(times):
+                yield None
+            grid, margin = self._lattices.at(times), self._lattices.margin(times)
             lower, upper = grid.losses(np.array([[feature.name in features for feature in self._features]]))
-            yield Loss(float(lower[0]) - self._margin(times), float(upper[0]) + self._margin(times))
+            yield Loss(float(lower[0]) - margin, float(upper[0]) + margin)
         if countable or threshold is not None:
             yield engine.exact_loss(features, threshold)
-
-    def _grid(self, times: int) -> Grid:
-        """Return the search's lattice, or one that is so many times finer."""
-        grids = self._grids
-        if times not in grids.made:
-            cells, begin = times * cells_for(len(self._features)), time.monotonic()
-            grids.made[times] = make_grid(self._engine.model, self._features, cells, leeway=self._engine.leeway)
-            grids.pace = (time.monotonic() - begin) / times
-        return grids.made[times]
-
-    def _in_time(self, times: int) -> bool:
-        """Tell whether the search's lattice that is so many times finer can likely be made before the time is over."""
-        return times in self._grids.made or self._grids.pace * times <= self._clock.left()
-
-    def _margin(self, times: int) -> float:
-        """Return to what the losses of that lattice are true."""
-        return self._grid(times).margin + (self._engine.doubt if self._engine.quick else 0.0)
 
     def _alike(self, features: Features) -> Hashable:
         """Return what makes subsets alike: the names, or only the tables where one of each kind is enough."""
@@ -305,7 +256,9 @@ class _Search:
         for features in (self._good(), *self._request.seeds):
             self._contest.enter(self._in_order(features))
         self._contest.settle()
-        coordinator = Coordinator(self._plan, self._contest, self._request, self._clock, self.evaluations)
+        coordinator = Coordinator(
+            self._plan, self._contest, self._request, self._clock, self.evaluations, self._lattices
+        )
         reason = coordinator.run()
         best = self._contest.ranking[: self._request.wanted]
         return Outcome(
@@ -319,7 +272,7 @@ class _Search:
 
     def _good(self) -> Features:
         """Return a good subset, so that the search has something to beat."""
-        grid = self._grid(1)
+        grid = self._lattices.at(1)
 
         def losses(subsets: npt.NDArray[np.bool_]) -> npt.NDArray[np.float64]:
             self.evaluations += len(subsets)

@@ -9,8 +9,10 @@ from dataclasses import dataclass
 from bayestrim.engines.fine import Loss
 
 Features = tuple[str, ...]
-Narrowing = Callable[[Features], Iterator[Loss]]
-"""Gives ever narrower bounds of a subset's loss, the last as narrow as can be."""
+Narrowing = Callable[[Features], Iterator[Loss | None]]
+"""Gives ever narrower bounds of a subset's loss, the last as narrow as can be; None where they are being worked on."""
+DONE = Loss(-1.0, 2.0)
+"""What comes after the last of them."""
 
 
 @dataclass
@@ -31,17 +33,18 @@ class Entry:
 
     features: Features
     loss: Loss
-    narrowing: Iterator[Loss] | None
+    narrowing: Iterator[Loss | None] | None
     key: int = 0
 
-    def narrow(self) -> None:
-        """Learn more about the loss."""
+    def narrow(self) -> bool:
+        """Learn more about the loss; tell whether there was anything to learn yet."""
         assert self.narrowing is not None
-        loss = next(self.narrowing, None)
-        if loss is None:
+        loss = next(self.narrowing, DONE)
+        if loss is DONE:
             self.narrowing = None
-        else:
+        elif loss is not None:
             self.loss = Loss(max(self.loss.lower, loss.lower), min(self.loss.upper, loss.upper))
+        return loss is not None
 
 
 NO_LIMIT = 1.0 + 1e-9
@@ -130,10 +133,12 @@ class Contest:
             if len(self._entries) <= self._wanted or not self._hurried():
                 self._narrow(entry)
 
-    def _narrow(self, entry: Entry) -> None:
-        entry.narrow()
-        self.evaluations += 1
-        self._lower_limit(entry)
+    def _narrow(self, entry: Entry) -> bool:
+        learnt = entry.narrow()
+        if learnt:
+            self.evaluations += 1
+            self._lower_limit(entry)
+        return learnt
 
     def _possible(self) -> list[Entry]:
         """Return the entries that may be among the best: by losing less than the limit, or as much and coming first."""
@@ -150,7 +155,7 @@ class Contest:
         return entry.loss.lower <= self._enough < entry.loss.upper
 
     def settle(self) -> None:
-        """Narrow losses until the best are told from the rest, or nothing more can be learnt; drop the rest."""
+        """Narrow losses until the best are told from the rest, or nothing more can be learnt yet; drop the rest."""
         while True:
             self._entries = self._possible()
             unsure = [e for e in self._entries if e.narrowing is not None]
@@ -158,7 +163,10 @@ class Contest:
                 unsure = [e for e in unsure if self._undecided(e)]
             if not unsure:
                 return
+            learnt = False
             for entry in unsure:
                 if self._hurried():
                     return
-                self._narrow(entry)
+                learnt |= self._narrow(entry)
+            if not learnt:
+                return

@@ -10,8 +10,9 @@ from __future__ import annotations
 import heapq
 import itertools
 import warnings
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
 from dataclasses import dataclass
+from typing import Protocol
 
 from bayestrim.errors import LostWorkersWarning
 from bayestrim.search.checkpoint import State
@@ -26,6 +27,8 @@ FIRST_SLICE = 1 << 10
 """Evaluations of the first slice, before it is known how many can be done in the time a slice is meant to take."""
 LEAST, MOST = 1 << 6, 1 << 22
 """The fewest and the most evaluations in a slice."""
+SHORTEST, PART = 0.01, 1 / 32
+"""With several workers, slices take this part of the time so far, and never less than these seconds."""
 ATTEMPTS = 4
 """How often a slice is tried before its error is raised."""
 PATIENCE = 0.05
@@ -39,6 +42,18 @@ class _InHand:
     node: Node
     attempt: int
     most: int
+
+
+class Errands(Protocol):
+    """Work besides slices that workers can do."""
+
+    def hire(self, workers: Executor) -> None:
+        """Let workers do it from now on."""
+        ...
+
+    def dismiss(self) -> None:
+        """Wait for what they do, whenever it is needed from now on."""
+        ...
 
 
 class Coordinator:
@@ -56,9 +71,19 @@ class Coordinator:
         Knows the time and tells the caller.
     spent
         The evaluations that were made beforehand.
+    errands
+        What judging needs, and workers can do.
     """
 
-    def __init__(self, plan: Plan, contest: Contest, request: Request, clock: Clock, spent: int = 0) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        contest: Contest,
+        request: Request,
+        clock: Clock,
+        spent: int = 0,
+        errands: Errands | None = None,
+    ) -> None:
         self._plan = plan
         self._contest = contest
         self._request = request
@@ -67,6 +92,7 @@ class Coordinator:
         self._numbers = itertools.count()
         self._in_hand: dict[Future[Slice], _InHand] = {}
         self._attempts: dict[Node, int] = {}
+        self._errands = errands
         self._rate = 0.0
         self._most = request.limits.evaluations
         self.evaluations, self.nodes = spent, 0
@@ -80,6 +106,11 @@ class Coordinator:
         finally:  # also when a second interruption stops it at once
             self._save()
         return reason
+
+    def _wait_for_errands(self) -> None:
+        if self._errands is not None:
+            self._errands.dismiss()
+            self._contest.settle()
 
     def _begin(self) -> None:
         checkpoint = self._request.checkpoint
@@ -98,12 +129,15 @@ class Coordinator:
             self._most += state.evaluations
 
     def _explore(self, hands: Hands) -> StopReason:
+        if self._errands is not None and hands.room > 1:
+            self._errands.hire(hands.executor)
         while True:
             reason = self._reason_to_stop()
             if reason is not None:
                 return reason
             self._fill(hands)
             if not self._in_hand:
+                self._wait_for_errands()
                 return StopReason.EXHAUSTED if self._request.limits.gap == 0 else StopReason.GAP
             for future in self._finished():
                 self._take(future, hands)
@@ -182,8 +216,12 @@ class Coordinator:
 
     def _size(self, hands: Hands) -> int:
         """Return how many evaluations the next slice may take."""
-        starving = len(self._open) < hands.room  # short slices, which leave nodes for the others
-        wished = self._rate * (hands.seconds / 8 if starving and hands.room > 1 else hands.seconds)
+        seconds = hands.seconds
+        if hands.room > 1:
+            seconds = min(seconds, max(SHORTEST, self._clock.seconds * PART))  # young trees have all in one branch
+            if len(self._open) < hands.room:
+                seconds /= 8  # leave nodes for the others
+        wished = self._rate * seconds
         size = min(max(int(wished), LEAST), MOST) if self._rate else FIRST_SLICE
         if self._most is None:
             return size
