@@ -197,7 +197,7 @@ def test_what_takes_no_work_is_no_executor() -> None:
 
 # Limits and interruptions.
 
-HUGE = wide(48, 1)
+HUGE = wide(60, 1)
 
 
 def honest(result: bt.Trimming, reason: bt.StopReason) -> None:

@@ -30,13 +30,13 @@ from bayestrim.kernels import announce_compilation
 from bayestrim.result import Interval, MaxAgreement, ThresholdInterval
 from bayestrim.ties import as_written
 
-CELLS = (1 << 16, 1 << 18, 1 << 20)
+CELLS = (1 << 17, 1 << 19, 1 << 20)
 """Agreements out of reach of counting are certified on lattices of so many cells, one finer than the other."""
-TIE_CELLS = 1 << 17
+TIE_CELLS = 1 << 16
 """Where nobody can look into the tie band, its mass is bounded on a lattice of so many cells."""
 QUICK_LIST = 1 << 16
 """Lists of instances as long as this are made and sorted in milliseconds."""
-NARROW = 5e-5
+NARROW = 1e-4
 """How wide a certified interval may be."""
 QUICK_STEPS = 1 << 22
 """Counting that takes no more steps than this is some milliseconds' work."""

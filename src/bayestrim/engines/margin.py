@@ -26,10 +26,12 @@ DEVIATIONS = 5.0
 """Errors are followed so many standard deviations to either side."""
 MOST_WORK = 1 << 25
 """The most operations that following errors may take under one class."""
-TILTS = (0.8, 1.8, 3.2)
+TILTS = (1.0, 2.4)
 """Exponents of Chernoff's bound, in the reciprocal of the standard deviation of all errors."""
 FARTHEST = 7.0
 """So many standard deviations from the border, cells are bounded together."""
+FAR_TILT = 7.0
+"""The exponent of that bound."""
 
 
 class Part(NamedTuple):
@@ -156,15 +158,16 @@ def _tilted(
         needed = sign * (gap - lattice.step * np.arange(low, high)) - noise  # what errors, with the sign, have to reach
         farther = sign * (gap - lattice.step * (lattice.t - sign * cells)) - noise
         bounds = mass[low - first : high - first]
-        far = 1.0 if (low > 0 if sign > 0 else high < count) else 0.0
-        for tilt in (times / deviation for times in TILTS):
-            with np.errstate(over="ignore", invalid="ignore"):  # what is infinite bounds nothing
-                tilted = weight * np.exp(sign * tilt * error)
-                here = _cells_at(lattice, tilted, parts, low, high)
+        with np.errstate(over="ignore", invalid="ignore"):  # what is infinite bounds nothing
+            for tilt in (times / deviation for times in TILTS):
+                here = _cells_at(lattice, weight * np.exp(sign * tilt * error), parts, low, high)
                 bounds = np.fmin(bounds, np.exp(-tilt * needed) * here)
+            total += float(bounds.sum())
+            if low > 0 if sign > 0 else high < count:
+                tilt = FAR_TILT / deviation
+                tilted = weight * np.exp(sign * tilt * error)
                 sums = [tilted[begin:stop].sum() for begin, stop in pairwise(lattice.start.tolist())]
-                far = float(np.fmin(far, np.exp(-tilt * farther) * np.prod(sums)))
-        total += float(bounds.sum()) + far
+                total += float(np.fmin(1.0, np.exp(-tilt * farther) * np.prod(sums)))
     return total
 
 

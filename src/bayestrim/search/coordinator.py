@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import heapq
 import itertools
+import math
+import time
 import warnings
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
 from dataclasses import dataclass
@@ -29,6 +31,10 @@ LEAST, MOST = 1 << 6, 1 << 22
 """The fewest and the most evaluations in a slice."""
 SHORTEST, PART = 0.01, 1 / 32
 """With several workers, slices take this part of the time so far, and never less than these seconds."""
+WORTH = 5
+"""With several workers, a slice takes at least so many times longer than handing it over."""
+BATCH = 16
+"""The most nodes in a slice."""
 ATTEMPTS = 4
 """How often a slice is tried before its error is raised."""
 PATIENCE = 0.05
@@ -39,9 +45,10 @@ PATIENCE = 0.05
 class _InHand:
     """A slice that some worker has."""
 
-    node: Node
+    nodes: list[Node]
     attempt: int
     most: int
+    since: float
 
 
 class Errands(Protocol):
@@ -93,7 +100,7 @@ class Coordinator:
         self._in_hand: dict[Future[Slice], _InHand] = {}
         self._attempts: dict[Node, int] = {}
         self._errands = errands
-        self._rate = 0.0
+        self._rate, self._latency = 0.0, math.inf
         self._most = request.limits.evaluations
         self.evaluations, self.nodes = spent, 0
 
@@ -183,18 +190,24 @@ class Coordinator:
             heapq.heappop(self._open)
         return bool(self._open)
 
-    def _push(self, node: Node) -> None:
-        heapq.heappush(self._open, (node.bound, next(self._numbers), node))
+    def _push(self, *nodes: Node) -> None:
+        for node in nodes:
+            heapq.heappush(self._open, (node.bound, next(self._numbers), node))
 
     @property
     def lower(self) -> float:
         """A lower bound of the losses of all subsets that are not among the best."""
-        nodes = [slice_.node for slice_ in self._in_hand.values()]
+        nodes = self._handed
         nodes += [self._open[0][2]] if self._open else []
         lower = min([self._contest.lower, *(node.bound for node in nodes)])
         if self._request.limits.gap > 0:  # nodes were settled although they might be so much better
             lower = min(lower, self._contest.limit - self._request.limits.gap)
         return max(self._request.floor, lower)
+
+    @property
+    def _handed(self) -> list[Node]:
+        """The nodes that workers have."""
+        return [node for slice_ in self._in_hand.values() for node in slice_.nodes]
 
     # Slices.
 
@@ -204,15 +217,26 @@ class Coordinator:
             most = self._size(hands)
             if most <= 0:
                 return
-            node = heapq.heappop(self._open)[2]
-            attempt = self._attempts.get(node, 0)
+            nodes = self._most_promising(hands)
+            attempt = self._attempts.get(nodes[0], 0)
+            since = time.perf_counter()
             try:
-                future = hands.executor.submit(work, self._plan, node, self._limit, most, next(self._numbers))
+                future = hands.executor.submit(work, self._plan, nodes, self._limit, most, next(self._numbers))
             except RuntimeError as error:  # BrokenExecutor is one; so is what an executor says after its shutdown
-                self._push(node)
+                self._push(*nodes)
                 self._go_on_alone(hands, error)
                 continue
-            self._in_hand[future] = _InHand(node, attempt, most)
+            self._in_hand[future] = _InHand(nodes, attempt, most, since)
+
+    def _most_promising(self, hands: Hands) -> list[Node]:
+        """Take the next open node; with several workers and many open nodes, several, none of which was lost before."""
+        share = 1 if hands.room == 1 else min(max(1, len(self._open) // hands.room), BATCH)
+        nodes = [heapq.heappop(self._open)[2]]
+        while len(nodes) < share and nodes[0] not in self._attempts and self._next_is_open():
+            if self._open[0][2] in self._attempts:
+                break
+            nodes.append(heapq.heappop(self._open)[2])
+        return nodes
 
     def _size(self, hands: Hands) -> int:
         """Return how many evaluations the next slice may take."""
@@ -221,6 +245,8 @@ class Coordinator:
             seconds = min(seconds, max(SHORTEST, self._clock.seconds * PART))  # young trees have all in one branch
             if len(self._open) < hands.room:
                 seconds /= 8  # leave nodes for the others
+            if self._latency < math.inf:
+                seconds = max(seconds, WORTH * self._latency)
         wished = self._rate * seconds
         size = min(max(int(wished), LEAST), MOST) if self._rate else FIRST_SLICE
         if self._most is None:
@@ -243,22 +269,22 @@ class Coordinator:
         self.nodes += done.nodes
         if done.seconds > 0 and done.evaluations:
             self._rate = done.evaluations / done.seconds
-        for node in done.left:
-            self._push(node)
+        self._latency = min(self._latency, time.perf_counter() - in_hand.since - done.seconds)
+        self._push(*done.left)
         for subset, bound in sorted(done.found, key=lambda pair: (pair[1], pair[0])):
             if not self._is_settled(Node(bound, subset, subset, 0, 0)):
                 self._contest.enter(self._plan.names(subset), bound)
         self._contest.settle()
 
     def _lose(self, in_hand: _InHand, error: BaseException, hands: Hands) -> None:
-        """Put a lost slice's node back; give up where it is lost again and again."""
-        self._push(in_hand.node)
+        """Put a lost slice's nodes back; give up where they are lost again and again."""
+        self._push(*in_hand.nodes)
         if isinstance(error, KeyboardInterrupt):  # a worker hears Ctrl-C as well
             return
         if isinstance(error, BrokenExecutor):
             self._go_on_alone(hands, error)
             return
-        self._attempts[in_hand.node] = in_hand.attempt + 1
+        self._attempts.update(dict.fromkeys(in_hand.nodes, in_hand.attempt + 1))
         if in_hand.attempt + 1 >= ATTEMPTS:
             raise error
 
@@ -284,7 +310,7 @@ class Coordinator:
     def _save(self) -> None:
         if self._request.checkpoint is None:
             return
-        nodes = [*(slice_.node for slice_ in self._in_hand.values()), *(node for _, _, node in self._open)]
+        nodes = [*self._handed, *(node for _, _, node in self._open)]
         entries = [(entry.features, entry.loss) for entry in self._contest.ranking]
         nodes = [node for node in nodes if not self._is_settled(node)]
         self._request.checkpoint.write(State(nodes, entries, self.evaluations, self.nodes, self._clock.total))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 from bayestrim.search.contest import Features
@@ -81,8 +82,18 @@ class Plan(Protocol):
         ...
 
 
-def work(plan: Plan, node: Node, limit: float, most: int, _: int) -> Slice:
-    """Do one slice; what workers are given to call. The last argument tells repeated calls apart."""
+def work(plan: Plan, nodes: Sequence[Node], limit: float, most: int, _: int) -> Slice:
+    """Do one slice: explore some nodes, one after the other; what workers are given to call.
+
+    The last argument tells repeated calls apart.
+    """
     begin = time.perf_counter()
-    done = plan.explore(node, limit, most)
+    done = Slice([], [], 0, 0)
+    for node in nodes:
+        if done.evaluations < most:
+            more = plan.explore(node, limit, most - done.evaluations)
+            left = [*done.left, *more.left]
+            done = Slice([*done.found, *more.found], left, done.evaluations + more.evaluations, done.nodes + more.nodes)
+        else:
+            done.left.append(node)
     return done._replace(seconds=time.perf_counter() - begin)
