@@ -49,6 +49,8 @@ CELLS = 2**22
 """How many state numbers are handled at once."""
 HARDLY = 10**6
 """Posteriors this many times nearer to the threshold than 0 and 1 are hardly beside it."""
+TINY = 1e-200
+"""Of smaller thresholds it cannot be told which instances lie too near them for floats."""
 CLEAR_GAP = 1e-9
 """Posteriors further apart than this surely differ, whatever rounding did to them."""
 
@@ -150,6 +152,8 @@ class Enumeration:
         apart = abs(self._positive * threshold.denominator - self._mass * threshold.numerator) * HARDLY
         hardly = self._mass * min(threshold.numerator, threshold.denominator - threshold.numerator)
         least, most = (int(self._mass[near].sum()) / self._whole for near in (apart == 0, apart <= hardly))
+        if threshold < TINY:  # products of floats may lose their digits there, and decide nothing
+            most = 1.0
         if least - TOLERANCE <= mass <= most + TOLERANCE:
             return ""
         return f"said to be {mass:.9g}, but instances of {least:.9g} lie there and of {most:.9g} near {self.basis}"
