@@ -66,7 +66,7 @@ bench-check: .venv/dev  ## fail if searches do more work than benchmarks/baselin
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[peers]'
 	@touch $@
 
-paper: .venv/peers  ## repeat the paper's evaluation into benchmarks/results and docs/figures (some ten minutes)
+paper: .venv/peers  ## repeat the paper's evaluation into benchmarks/results and docs/figures (some seven minutes)
 	$(BIN)/python -m benchmarks.paper_runtime
 	$(BIN)/python -m benchmarks.paper_threshold
 	$(BIN)/python -m benchmarks.paper_accuracy
