@@ -27,7 +27,7 @@ EARLIER = 10.0
 """The gap is also noted after so many seconds."""
 SEEDS = 3
 HOUR, MACHINES = 3600.0, 100
-EFFICIENCY = 0.64
+EFFICIENCY = 0.8
 """The share of a worker's time that is gained by having it, as ``python -m benchmarks.workers`` printed for two."""
 
 

@@ -13,7 +13,7 @@ from bayestrim.search.contest import Features
 
 FEWEST_CELLS, MOST_CELLS = 64, 2048
 """How coarse and how fine the search's own lattice may be."""
-FINER = (1, 64, 512)
+FINER = (1, 64, 512, 2048)
 """Subsets that the search could not rule out are asked of lattices so many times finer."""
 LARGE = 1 << 18
 """Lattices of more cells than this are worth a worker's time."""
