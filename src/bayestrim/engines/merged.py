@@ -23,7 +23,7 @@ from bayestrim.classifier import Classifier
 from bayestrim.contraction import endless
 from bayestrim.engines.cut import EQUAL, Posteriors, cut_sides
 from bayestrim.engines.merging import Classes, Merging
-from bayestrim.engines.relevance import boundary
+from bayestrim.engines.relevance import boundary, sorted_out
 from bayestrim.engines.table import TableEngine
 from bayestrim.errors import OutOfTimeError, TooLargeError
 from bayestrim.inference import probabilities
@@ -86,9 +86,7 @@ class MergedEngine:
         left: Callable[[], float] = endless,
     ) -> None:
         # It must not hold the classifier itself, whose life bounds its own (see `engine_for`): a copy is held instead.
-        several = [variable.name for variable in classifier.feature_variables if len(variable) > 1]
-        self.features = tuple(name for name in several if name not in irrelevant)
-        self.irrelevant = tuple(name for name in classifier.features if name not in self.features)
+        self.features, self.irrelevant = sorted_out(classifier, irrelevant)
         self._most, self._memory, self._left = most or MOST, memory, left
         self._classifier = classifier.restricted(self.features)
         network, target, evidence = classifier.network, classifier.target, classifier.evidence_codes

@@ -7,6 +7,16 @@ from collections.abc import Collection, Sequence
 from bayestrim.classifier import Classifier
 
 
+def sorted_out(classifier: Classifier, irrelevant: Collection[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the features that tell instances apart, and the others: those known not to matter, or of one state.
+
+    An array has at most 64 axes, which need not be spent on the latter.
+    """
+    several = [variable.name for variable in classifier.feature_variables if len(variable) > 1]
+    kept = tuple(name for name in several if name not in irrelevant)
+    return kept, tuple(name for name in classifier.features if name not in kept)
+
+
 def relevant_features(classifier: Classifier) -> tuple[str, ...]:
     """Return the features that may change a posterior, in the classifier's order.
 

@@ -22,6 +22,7 @@ from bayestrim.binomial import clopper_pearson
 from bayestrim.classifier import Classifier
 from bayestrim.contraction import endless
 from bayestrim.engines.cut import cut_sides
+from bayestrim.engines.relevance import sorted_out
 from bayestrim.errors import TooLargeError
 from bayestrim.inference import ClassMasses, joint_table, sample
 from bayestrim.network import FloatArray
@@ -107,9 +108,7 @@ class SampledEngine:
         left: Callable[[], float] = endless,
     ) -> None:
         # It must not hold the classifier itself, whose life bounds its own (see `engine_for`): a copy is held instead.
-        several = [variable.name for variable in classifier.feature_variables if len(variable) > 1]
-        self.features = tuple(name for name in several if name not in irrelevant)
-        self.irrelevant = tuple(name for name in classifier.features if name not in self.features)
+        self.features, self.irrelevant = sorted_out(classifier, irrelevant)
         self._classifier = classifier.restricted(self.features)
         self.sizes = tuple(len(variable) for variable in self._classifier.feature_variables)
         self._masses = ClassMasses(

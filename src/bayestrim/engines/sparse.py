@@ -19,6 +19,7 @@ import numpy.typing as npt
 from bayestrim import ties
 from bayestrim.classifier import Classifier
 from bayestrim.engines.cut import cut_sides
+from bayestrim.engines.relevance import sorted_out
 from bayestrim.errors import ImpossibleEvidenceError, TooLargeError
 from bayestrim.inference import ClassMasses, joint_table
 from bayestrim.network import FloatArray
@@ -124,9 +125,7 @@ class SparseEngine:
         irrelevant: Sequence[str] = (),
     ) -> None:
         # It must not hold the classifier itself, whose life bounds its own (see `engine_for`): a copy is held instead.
-        several = [variable.name for variable in classifier.feature_variables if len(variable) > 1]
-        self.features = tuple(name for name in several if name not in irrelevant)
-        self.irrelevant = tuple(name for name in classifier.features if name not in self.features)
+        self.features, self.irrelevant = sorted_out(classifier, irrelevant)
         self._classifier = classifier.restricted(self.features)
         self._exact = self._classifier.exact_posteriors
         codes, mass, share, complete = _Listing(self._classifier, most or LISTED, memory).run()

@@ -17,6 +17,7 @@ from bayestrim import ties
 from bayestrim.classifier import Classifier
 from bayestrim.contraction import endless
 from bayestrim.engines.cut import cut_sides
+from bayestrim.engines.relevance import sorted_out
 from bayestrim.errors import ImpossibleEvidenceError, OutOfTimeError
 from bayestrim.inference import joint_table
 from bayestrim.memory import check_memory
@@ -117,10 +118,7 @@ class TableEngine:
         left: Callable[[], float] = endless,
     ) -> None:
         # It must not hold the classifier itself, whose life bounds its own (see `engine_for`).
-        # A feature of one state tells nothing, and an array has at most 64 axes.
-        several = [variable.name for variable in classifier.feature_variables if len(variable) > 1]
-        self.features = tuple(name for name in several if name not in irrelevant)
-        self.irrelevant = tuple(name for name in classifier.features if name not in self.features)
+        self.features, self.irrelevant = sorted_out(classifier, irrelevant)
         self.memory, self._left = memory, left
         self._threshold = classifier.threshold
         self._exact = classifier.exact_posteriors.of(self.features)
