@@ -14,6 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from bayestrim.classifier import Classifier
+from bayestrim.contraction import endless
 from bayestrim.engines.band import Ties, find_ties, listable
 from bayestrim.engines.counting import (
     MOST_STEPS,
@@ -42,11 +43,6 @@ QUICK_STEPS = 1 << 22
 """Counting that takes no more steps than this is some milliseconds' work."""
 STEPS_A_SECOND = 1 << 28
 """Where time is short, counting is expected to take no more steps than this in a second, and what follows from it."""
-
-
-def endless() -> float:
-    """Return that any number of seconds are left."""
-    return math.inf
 
 
 class AdditiveEngine:

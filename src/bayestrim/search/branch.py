@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from bayestrim.engines.additive import AdditiveEngine
+from bayestrim.engines.additive import QUICK_STEPS, AdditiveEngine
 from bayestrim.engines.fine import Loss
 from bayestrim.engines.grid import Grid, make_grid
 from bayestrim.engines.independent import Feature
@@ -28,8 +28,6 @@ from bayestrim.search.plan import Node, Slice
 from bayestrim.search.run import Outcome, Request
 from bayestrim.search.start import greedy
 
-QUICK_STEPS = 1 << 22
-"""Counting that takes no more steps than this is some milliseconds' work."""
 RULES = Rules()
 """All rules."""
 

@@ -19,6 +19,7 @@ from bayestrim.engines.additive import AdditiveEngine
 from bayestrim.engines.grid import make_grid
 from bayestrim.network import FloatArray
 from bayestrim.problem import Limits
+from bayestrim.search.answers import at_its_cost
 from bayestrim.search.contest import Features
 from bayestrim.search.events import Clock
 from bayestrim.search.run import Outcome, Request
@@ -158,7 +159,7 @@ class Descent:
         result = self.answer(request, outcome, self.clock)
         if not outcome.choices and self.reason is StopReason.EXHAUSTED:
             self._steps.keep(request, replace(outcome, choices=(result.choice,)))
-        return replace(result, problem=replace(result.problem, budget=result.cost))
+        return at_its_cost(result)
 
     @contextmanager
     def kept(self) -> Iterator[Descent]:
